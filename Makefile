@@ -1,0 +1,43 @@
+# `make demo` and `make test` need only python3.11 or newer; everything else they install into .venv.
+PYTHON ?= python3
+VENV := .venv
+PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check --quiet
+export PIP_CONSTRAINT := constraints.txt
+
+.PHONY: demo test lint clean
+
+demo: $(VENV)/.demo
+	@rm -rf runs/demo
+	$(VENV)/bin/medjudge run caremedeval --model replay:fixtures/caremedeval/demo.recording.jsonl \
+		--data fixtures/caremedeval --context none --context full --out runs/demo/caremedeval
+	@echo
+	@echo "The replies above are synthetic and replayed from fixtures/. To ask a real model:"
+	@echo "  $(VENV)/bin/medjudge data fetch embedded        # a small model that runs here, no key (about 100 MB)"
+	@echo "  $(VENV)/bin/medjudge run caremedeval --model embedded --data fixtures/caremedeval --context none"
+	@echo "  $(VENV)/bin/medjudge run caremedeval --model http://127.0.0.1:8000/v1#NAME --data DIR --context all"
+
+test: $(VENV)/.test
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/python -m pytest
+
+lint: $(VENV)/.test
+	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check . && $(VENV)/bin/mypy
+
+# a mark of its own for each, so that neither installs again what is there
+$(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) torch
+	$(PIP) --editable '.[all,test]'
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "medjudge needs Python 3.11 or newer: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+
+clean:
+	rm -rf $(VENV) runs/demo
