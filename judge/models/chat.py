@@ -1,0 +1,172 @@
+"""Asking a chat model one thing: messages and an address in, a `Reply` out."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import openai
+from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
+from langchain_openai import ChatOpenAI
+
+from judge.errors import MedjudgeError, SpecError
+from judge.models.address import Address, Call, calling
+from judge.models.door import Door, Endpoint
+from judge.models.exchange import JSON
+from judge.models.reply import REASONING_KEYS, Reply, read_completion
+from judge.models.transport import http_client
+from judge.settings import Generation, ModelSpec
+
+Message = Mapping[str, JSON]
+"""``{"role": "system" | "user" | "assistant", "content": text}``, perhaps with a reasoning field."""
+
+
+class ChatModel(Protocol):
+    """What a graph asks: any model behind the door."""
+
+    async def ask(self, messages: Sequence[Message], address: Address) -> Reply:
+        """One turn. Failures that make a case unscored raise `judge.errors.CallFailed`."""
+
+
+class OpenAIChat:
+    """A model behind an OpenAI-compatible endpoint, through langchain-openai."""
+
+    def __init__(self, client: ChatOpenAI) -> None:
+        self._client = client
+
+    async def ask(self, messages: Sequence[Message], address: Address) -> Reply:
+        merged = merge_same_role(messages)
+        with calling(address) as call:
+            await _invoke(self._client, merged, call)
+        return read_completion(call.exchanges[-1].response, prompt=str(merged[-1]["content"]))
+
+
+async def _invoke(client: ChatOpenAI, messages: Sequence[Message], call: Call) -> None:
+    """Send; what LangChain makes of the response is not used, since it drops reasoning and raises on odd shapes."""
+    try:
+        await client.ainvoke(_to_langchain(messages))
+    except Exception as error:
+        if (cause := own_error(error)) is not None:
+            raise cause from None
+        if not call.exchanges:
+            raise
+
+
+def own_error(error: BaseException | None) -> MedjudgeError | None:
+    """Our own exception inside the layers that the SDK wraps around what its transport raises."""
+    while error is not None:
+        if isinstance(error, MedjudgeError):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
+    converted = convert_to_messages([{"role": m["role"], "content": m["content"]} for m in messages])
+    for source, message in zip(messages, converted, strict=True):
+        if isinstance(message, AIMessage):
+            message.additional_kwargs["sent_back"] = {key: source[key] for key in REASONING_KEYS if key in source}
+    return converted
+
+
+def merge_same_role(messages: Sequence[Message]) -> list[dict[str, JSON]]:
+    """Join neighbours of one role, since some chat templates demand alternation; drop empty assistant turns."""
+    merged: list[dict[str, JSON]] = []
+    for message in messages:
+        if message["role"] == "assistant" and not str(message["content"]).strip():
+            continue
+        if merged and merged[-1]["role"] == message["role"] != "system":
+            merged[-1]["content"] = f"{merged[-1]['content']}\n\n{message['content']}"
+        else:
+            merged.append(dict(message))
+    return merged
+
+
+class ExactChatOpenAI(ChatOpenAI):
+    """ChatOpenAI that sends what the settings say and nothing else.
+
+    The base class sets a temperature for some model names, drops it for others, and renames `max_tokens`, which older
+    servers then ignore.
+    """
+
+    generation: Generation
+    tokens_key: str
+
+    def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
+        messages = self._convert_input(input_).to_messages()
+        payload: dict[str, Any] = super()._get_request_payload(messages, stop=stop, **kwargs)
+        for key in ("temperature", "max_tokens", "max_completion_tokens"):
+            payload.pop(key, None)
+        if self.generation.temperature is not None:
+            payload["temperature"] = self.generation.temperature
+        if self.generation.max_tokens is not None:
+            payload[self.tokens_key] = self.generation.max_tokens
+        for source, sent in zip(messages, payload["messages"], strict=True):
+            sent.update(source.additional_kwargs.get("sent_back", {}))
+        return payload
+
+
+@asynccontextmanager
+async def open_chat(
+    spec: ModelSpec, generation: Generation, door: Door, *, connections: int
+) -> AsyncIterator[ChatModel]:
+    """A chat model for `spec`, closed on leaving the context.
+
+    Raises:
+        SpecError: the form is not one that answers on its own, or what it needs is not installed.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        if spec.kind == "embedded":
+            from judge.models.embedded import serving
+
+            url = stack.enter_context(serving())
+            yield await stack.enter_async_context(_open_openai(spec, url, generation, door, connections))
+        elif spec.kind in ("openai", "http"):
+            yield await stack.enter_async_context(_open_openai(spec, spec.base_url, generation, door, connections))
+        elif spec.kind == "hf":
+            from judge.models.local import LocalChat
+
+            yield LocalChat(spec, generation, door)
+        elif spec.kind == "provider":
+            from judge.models.provider import ProviderChat
+
+            yield ProviderChat(spec, generation, door, connections=connections)
+        else:
+            raise SpecError(f"{spec.text!r} cannot answer on its own here")
+
+
+@asynccontextmanager
+async def _open_openai(
+    spec: ModelSpec, url: str, generation: Generation, door: Door, connections: int
+) -> AsyncIterator[ChatModel]:
+    endpoint = Endpoint(spec.endpoint, asyncio.Semaphore(connections))
+    client = http_client(door, endpoint)
+    try:
+        yield OpenAIChat(
+            ExactChatOpenAI(
+                model=spec.name,
+                base_url=url,
+                api_key=spec.key() or "none",  # type: ignore[arg-type]
+                http_async_client=client,
+                max_retries=0,
+                use_responses_api=False,
+                extra_body=generation.extra_body or None,
+                generation=generation,
+                tokens_key=tokens_key(spec),
+            )
+        )
+    finally:
+        await client.aclose()
+
+
+def tokens_key(spec: ModelSpec) -> str:
+    """The field that limits a reply: OpenAI renamed it, and most other servers know the old name or both."""
+    return "max_completion_tokens" if spec.kind == "openai" else "max_tokens"
+
+
+def openai_client(spec: ModelSpec, url: str, client: Any) -> openai.AsyncOpenAI:
+    """An OpenAI client over our transport, for callers that need the raw API, e.g. instructor."""
+    return openai.AsyncOpenAI(api_key=spec.key() or "none", base_url=url, http_client=client, max_retries=0)

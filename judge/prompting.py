@@ -1,0 +1,102 @@
+"""Prompt texts: found by benchmark and name, replaceable by the user's own, filled in once and strictly."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.resources
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from judge.errors import DataError, SpecError
+
+_VARIABLE = re.compile(r"\{\{\s*([a-z_]+)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt text.
+
+    Attributes:
+        name: file name without ``.md``, e.g. ``reask.fr.v1``.
+        text: with variables as ``{{name}}``.
+        replaced: whether it came from the user's folder.
+    """
+
+    name: str
+    text: str
+    replaced: bool
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.text.encode("utf-8")).hexdigest()
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset(_VARIABLE.findall(self.text))
+
+    def fill(self, **values: str) -> str:
+        """The text with every variable replaced, in one pass: braces inside the values stay what they are.
+
+        Raises:
+            SpecError: a variable of the text has no value here.
+        """
+        missing = self.variables - values.keys()
+        if missing:
+            raise SpecError(
+                f"prompt {self.name} uses {{{{{sorted(missing)[0]}}}}}, which does not exist; "
+                f"there are: {', '.join(sorted(values))}"
+            )
+        return _VARIABLE.sub(lambda match: values[match.group(1)], self.text)
+
+
+class Prompts(Mapping[str, Prompt]):
+    """The prompts of one run by name."""
+
+    def __init__(self, prompts: Mapping[str, Prompt]) -> None:
+        self._prompts = dict(prompts)
+
+    def __getitem__(self, name: str) -> Prompt:
+        return self._prompts[name]
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(self._prompts)
+
+    def __len__(self) -> int:
+        return len(self._prompts)
+
+    def hashes(self) -> dict[str, str]:
+        return {name: prompt.sha256 for name, prompt in self._prompts.items()}
+
+    def replaced(self) -> tuple[str, ...]:
+        return tuple(sorted(name for name, prompt in self._prompts.items() if prompt.replaced))
+
+
+def load_prompts(benchmark: str, names: tuple[str, ...], folder: Path | None = None) -> Prompts:
+    """The named prompts; a file of the same name in `folder`, or in its subfolder of the benchmark's name, replaces.
+
+    Raises:
+        SpecError: the folder does not exist or replaces none of these prompts.
+        DataError: a file cannot be read.
+    """
+    if folder is not None and not folder.is_dir():
+        raise SpecError(f"--prompts {folder}: no such folder")
+    own = {name: _own_file(folder, benchmark, name) for name in names} if folder else {}
+    if folder is not None and not any(own.values()):
+        raise SpecError(f"--prompts {folder}: holds none of this run's prompts: {', '.join(f'{n}.md' for n in names)}")
+    return Prompts({name: _read(benchmark, name, own.get(name)) for name in names})
+
+
+def _own_file(folder: Path, benchmark: str, name: str) -> Path | None:
+    places = (folder / f"{name}.md", folder / benchmark / f"{name}.md")
+    return next((path for path in places if path.is_file()), None)
+
+
+def _read(benchmark: str, name: str, own: Path | None) -> Prompt:
+    source = own or importlib.resources.files("prompts") / benchmark / f"{name}.md"
+    try:
+        text = source.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{source}: not UTF-8 text (byte {error.start})") from None
+    return Prompt(name, text.strip(), replaced=own is not None)

@@ -1,0 +1,197 @@
+"""Settings as frozen values, and the only reader of the environment."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from judge.errors import SpecError
+
+Kind = Literal["openai", "http", "embedded", "hf", "provider", "replay", "human", "imported"]
+
+FORMS = (
+    "openai:gpt-4.1, http://127.0.0.1:8000/v1#served-name, hf:/path/or/id, provider:name, embedded, "
+    "replay:FILE or human"
+)
+
+BARE: Mapping[str, Kind] = {"embedded": "embedded", "human": "human"}
+NAMED: Mapping[str, Kind] = {"hf": "hf", "replay": "replay"}
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+class Frozen(BaseModel):
+    """Base of all settings: immutable, and no field passes unnoticed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ModelSpec(Frozen):
+    """Which model to ask, and where.
+
+    Attributes:
+        text: as the user wrote it.
+        kind: which of the forms it has.
+        name: the model's name as sent to the server, or path, or recording file.
+        base_url: of an OpenAI-compatible server, without trailing slash; empty for the others.
+        key_variable: environment variable that holds the key; empty when none is sent.
+    """
+
+    text: str
+    kind: Kind
+    name: str
+    base_url: str = ""
+    key_variable: str = ""
+
+    @property
+    def endpoint(self) -> str:
+        """What is asked, for limits and the shared cache: base URL, or kind."""
+        return self.base_url or self.kind
+
+    @property
+    def slug(self) -> str:
+        """A short name safe in a file name."""
+        last = re.split(r"[/\\]", self.name.rstrip("/\\"))[-1] or self.kind
+        return re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip("-.")[:40] or self.kind
+
+    def key(self) -> str:
+        """The API key, or an empty text.
+
+        Raises:
+            SpecError: the variable that should hold it is not set.
+        """
+        if not self.key_variable:
+            return ""
+        value = os.environ.get(self.key_variable, "").strip()
+        if not value and self.key_variable != HTTP_KEY:
+            raise SpecError(f"{self.text} needs a key: set the environment variable {self.key_variable}")
+        return value
+
+
+HTTP_KEY = "MEDJUDGE_API_KEY"
+"""Key for http(s) endpoints when --api-key-env names no other; OPENAI_API_KEY is never sent to them."""
+
+
+def parse_model(text: str, *, key_variable: str | None = None) -> ModelSpec:
+    """Read a model SPEC.
+
+    Raises:
+        SpecError: it has none of the known forms, or lacks a part.
+    """
+    spec = text.strip()
+    if spec.startswith(("http://", "https://")):
+        return _http_spec(spec, key_variable)
+    if spec in BARE:
+        return ModelSpec(text=spec, kind=BARE[spec], name=spec)
+    kind, colon, name = spec.partition(":")
+    if not colon or not name or not kind:
+        raise SpecError(f"{text!r} is no model name; give one of {FORMS}")
+    if kind == "openai":
+        url = os.environ.get("OPENAI_BASE_URL", "").rstrip("/") or OPENAI_URL
+        return ModelSpec(
+            text=spec, kind="openai", name=name, base_url=url, key_variable=key_variable or "OPENAI_API_KEY"
+        )
+    if kind in NAMED:
+        return ModelSpec(text=spec, kind=NAMED[kind], name=name)
+    return ModelSpec(text=spec, kind="provider", name=spec)
+
+
+def _http_spec(spec: str, key_variable: str | None) -> ModelSpec:
+    parts = urlsplit(spec)
+    if not parts.hostname:
+        raise SpecError(f"{spec!r} names no host; write http://HOST:PORT/v1#served-name")
+    if not parts.fragment:
+        raise SpecError(f"{spec!r} does not say which model; write its served name after a #, e.g. {spec}#my-model")
+    if parts.username or parts.password:
+        raise SpecError("put the key into an environment variable and name it with --api-key-env, not into the URL")
+    url = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, ""))
+    return ModelSpec(text=spec, kind="http", name=parts.fragment, base_url=url, key_variable=key_variable or HTTP_KEY)
+
+
+class Generation(Frozen):
+    """How a model is asked; what is None is not sent, so the server's default holds.
+
+    Attributes:
+        temperature: sampling temperature.
+        max_tokens: most tokens of a reply, thinking included on most servers.
+        extra_body: further fields of the request body, e.g. ``{"chat_template_kwargs": {"enable_thinking": false}}``.
+    """
+
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_tokens: Annotated[int, Field(gt=0)] | None = None
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+
+
+class Traffic(Frozen):
+    """How hard an endpoint is driven; may differ when a run is resumed, since it changes no number."""
+
+    connections: Annotated[int, Field(gt=0, le=4096)] = 16
+    timeout: Annotated[float, Field(gt=0)] = 600.0
+    tries: Annotated[int, Field(gt=0)] = 6
+    total_wait: Annotated[float, Field(ge=0)] = 600.0
+
+
+class RunSpec(Frozen):
+    """Everything that can change a run's numbers; a run is resumed only under an equal one.
+
+    Attributes:
+        benchmark: its registered name.
+        model: the doctor, i.e. the candidate under test.
+        generation: how it is asked.
+        settings: the benchmark's conditions, reported apart, e.g. context ``none`` and ``full``.
+        options: the benchmark's own options by name.
+        data: folder the cases came from, as given; may move, since `data_hash` is what is compared.
+        data_hash: over all data files read.
+        limit, cases: which cases, None and empty for all.
+        epochs: how often each case is asked.
+        prompts: prompt name -> SHA-256 of its text.
+        replaced_prompts: names of the prompts that came from the user's own folder.
+        tokenizer: name of what counts tokens for context budgets.
+        nonce: everything random in a request derives from it.
+    """
+
+    benchmark: str
+    model: ModelSpec
+    generation: Generation = Generation()
+    settings: tuple[str, ...]
+    options: dict[str, Any] = Field(default_factory=dict)
+    data: str
+    data_hash: str
+    limit: int | None = None
+    cases: tuple[str, ...] = ()
+    epochs: int = 1
+    prompts: dict[str, str] = Field(default_factory=dict)
+    replaced_prompts: tuple[str, ...] = ()
+    tokenizer: str
+    nonce: str
+
+
+#: Fields that may differ on resume: where the data lie (not what they say), where the key is, the run's own nonce.
+NOT_COMPARED = frozenset({"data", "nonce", "model.key_variable"})
+
+
+def spec_differences(stored: RunSpec, wanted: RunSpec) -> list[str]:
+    """What differs between two runs' settings, one sentence part each, e.g. ``epochs is 1 in the run, 2 here``."""
+    return list(_differences(stored.model_dump(mode="json"), wanted.model_dump(mode="json"), ""))
+
+
+def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], place: str) -> list[str]:
+    found: list[str] = []
+    for key in sorted({*stored, *wanted}):
+        old, new = stored.get(key), wanted.get(key)
+        if old == new or f"{place}{key}" in NOT_COMPARED:
+            continue
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            found += _differences(old, new, f"{place}{key}.")
+        else:
+            found.append(f"{place}{key} is {_shown(old)} in the run, {_shown(new)} here")
+    return found
+
+
+def _shown(value: Any) -> str:
+    return "not set" if value is None else repr(value)
