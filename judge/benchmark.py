@@ -1,0 +1,222 @@
+"""What a benchmark must provide, and the registry that finds benchmarks.
+
+Built-in ones are found by scanning the package `graphs`: a subpackage that has an attribute ``BENCHMARK``. Others come
+from installed distributions through the entry point group ``medjudge.benchmarks``. Nothing heavy may be imported by
+either; work that needs langgraph and the like is imported inside the methods.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import pkgutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+from urllib.parse import quote
+
+from judge.errors import SpecError
+from judge.metrics.signature import Metric
+from judge.outcome import Outcome
+
+if TYPE_CHECKING:
+    from judge.audit import AuditReport
+    from judge.models.chat import ChatModel
+    from judge.models.tokens import Tokenizer
+    from judge.prompting import Prompts
+
+GROUP = "medjudge.benchmarks"
+
+ANSWERED = "answered"
+"""Status of a unit whose transcript can be scored; every other status is an unscored reason."""
+
+PENDING = "pending"
+"""Status of a unit that has not been played to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One command-line option of a benchmark.
+
+    Attributes:
+        name: without dashes, e.g. ``context``.
+        setting: whether its values are the benchmark's settings, which are reported apart.
+        required: must be given for a run; an option with neither `required` nor `default` may be left out.
+    """
+
+    name: str
+    help: str
+    choices: tuple[str, ...] = ()
+    multiple: bool = False
+    default: Any = None
+    required: bool = False
+    setting: bool = False
+    kind: Literal["text", "int", "path"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case as plain data.
+
+    Attributes:
+        id: unique within the data set.
+        cluster: cases of one cluster are not independent; standard errors respect it.
+        record: everything that scoring and showing need later, JSON-serialisable; stored with the run.
+    """
+
+    id: str
+    cluster: str
+    record: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A data set in memory.
+
+    Attributes:
+        data_hash: over every file read.
+        files: path relative to the data folder -> SHA-256.
+        notes: sentences the user should read, e.g. about known faults of the data.
+        private: whatever the benchmark wants back when it plays.
+    """
+
+    cases: tuple[Case, ...]
+    data_hash: str
+    files: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    private: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One piece of work: a case, in a setting, in an epoch (1, 2, …)."""
+
+    benchmark: str
+    setting: str
+    case: str
+    epoch: int
+
+    @property
+    def key(self) -> str:
+        """Equals `judge.models.address.Address.unit` of the unit's calls."""
+        return "/".join(quote(part, safe="") for part in (self.benchmark, self.setting, self.case, str(self.epoch)))
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What happened when a unit was played.
+
+    Attributes:
+        status: `ANSWERED`, or the unscored reason.
+        detail: one sentence for a person; empty when answered.
+        flags: short words counted in reports, e.g. ``malformed`` or ``re_asked``.
+        data: the benchmark's own plain data: messages, the answer as read, …
+    """
+
+    status: str
+    detail: str = ""
+    flags: tuple[str, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Player(Protocol):
+    """Plays units of one run."""
+
+    async def play(self, case: Case, unit: Unit, doctor: ChatModel) -> Transcript:
+        """Play one unit.
+
+        Raises:
+            EndpointError, ReplayError, Interrupted: pass through and end the run; failures of a single call do not
+                raise but end the transcript.
+        """
+
+
+class Benchmark(Protocol):
+    """One benchmark. Implementations are values with these attributes and methods, see `graphs.caremedeval`."""
+
+    name: str
+    title: str
+    about: str
+    licence: str
+    options: tuple[Option, ...]
+    flags: Mapping[str, str]
+    """Flag -> what it means, for every flag its transcripts may carry."""
+
+    def metrics(self) -> tuple[Metric, ...]:
+        """In report order; the first one is the headline."""
+
+    def settings(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """The settings that a run with these options has, in order."""
+
+    def prompt_names(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Names of all prompts that a run with these options may use, e.g. ``reask.fr.v1``."""
+
+    def load(self, data: Path, options: Mapping[str, Any]) -> Loaded:
+        """Read and validate the data.
+
+        Raises:
+            DataError: with file, place and id.
+        """
+
+    def player(self, loaded: Loaded, options: Mapping[str, Any], prompts: Prompts, tokenizer: Tokenizer) -> Player:
+        """What plays the units of a run."""
+
+    def score(self, record: Mapping[str, Any], transcript: Transcript) -> Mapping[str, Outcome]:
+        """Every metric of an answered transcript; pure."""
+
+    def groups(self, record: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
+        """Breakdown -> the groups this case is in, e.g. ``{"label": ["design", "methodology"]}``."""
+
+    def maxima(self, records: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+        """Per metric, the best mean that any answers could reach on these cases."""
+
+    def read_prediction(self, record: Mapping[str, Any], prediction: Any) -> Transcript:
+        """A transcript from a prediction made elsewhere.
+
+        Raises:
+            DataError: the prediction has a type that cannot be read.
+        """
+
+    def baselines(self, loaded: Loaded) -> list[dict[str, Any]]:
+        """Rows with ``name``, ``description`` and ``metrics`` (name -> mean) of strategies that look at no question."""
+
+    def audit(self, data: Path) -> AuditReport:
+        """What is odd in the data.
+
+        Raises:
+            DataError: there is nothing that could be audited.
+        """
+
+    def describe(self, record: Mapping[str, Any], transcript: Transcript) -> list[tuple[str, str]]:
+        """A case and its transcript for a person: (heading, text) pairs."""
+
+
+def registry() -> dict[str, Benchmark]:
+    """All benchmarks by name, built-in ones first.
+
+    Raises:
+        SpecError: two benchmarks share a name.
+    """
+    found: dict[str, Benchmark] = {}
+    for benchmark in [*_built_in(), *_plugins()]:
+        if benchmark.name in found:
+            raise SpecError(f"two benchmarks are named {benchmark.name!r}; uninstall one of the plugins")
+        found[benchmark.name] = benchmark
+    return found
+
+
+def _built_in() -> list[Benchmark]:
+    package = importlib.import_module("graphs")
+    modules = (importlib.import_module(f"graphs.{info.name}") for info in pkgutil.iter_modules(package.__path__))
+    return [module.BENCHMARK for module in modules if hasattr(module, "BENCHMARK")]
+
+
+def _plugins() -> list[Benchmark]:
+    found = []
+    for entry in importlib.metadata.entry_points(group=GROUP):
+        try:
+            found.append(entry.load())
+        except Exception as error:
+            raise SpecError(f"the benchmark plugin {entry.name!r} ({entry.value}) cannot be loaded: {error}") from error
+    return found

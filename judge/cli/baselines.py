@@ -1,0 +1,54 @@
+"""medjudge baselines BENCHMARK"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judge.cli.groups import BenchmarkGroup, benchmark_options, data_option, json_option, print_json
+
+if TYPE_CHECKING:
+    from judge.benchmark import Benchmark
+
+
+def _build(benchmark: Benchmark) -> click.Command:
+    def callback(data: Path, as_json: bool, **options: Any) -> None:
+        _baselines(benchmark, data, options, as_json)
+
+    options = [option for option in benchmark.options if not option.setting and option.default is not None]
+    return click.Command(
+        benchmark.name,
+        callback=callback,
+        params=[data_option(required=True), *benchmark_options(options, required=False), json_option()],
+        help=f"Baselines of {benchmark.title}.",
+    )
+
+
+def _baselines(benchmark: Benchmark, data: Path, options: dict[str, Any], as_json: bool) -> None:
+    loaded = benchmark.load(data, options)
+    rows = benchmark.baselines(loaded)
+    metrics = benchmark.metrics()
+    maximum = benchmark.maxima([case.record for case in loaded.cases])
+    if as_json:
+        signatures = {metric.name: metric.signature for metric in metrics}
+        document = {"benchmark": benchmark.name, "n": len(loaded.cases), "data_hash": loaded.data_hash,
+                    "signatures": signatures, "baselines": rows, "reachable_maximum": dict(maximum)}  # fmt: skip
+        print_json(document)
+        return
+    from rich import box
+    from rich.table import Table
+
+    from judge.report.tables import console
+
+    table = Table(title=f"{benchmark.title}: {len(loaded.cases)} cases", box=box.SIMPLE_HEAD, title_justify="left")
+    table.add_column("baseline", min_width=60)
+    for metric in metrics:
+        table.add_column(metric.title, justify="right")
+    for row in [*rows, {"description": "best that any answers could reach", "metrics": maximum}]:
+        table.add_row(row["description"], *(f"{row['metrics'][metric.name]:.4f}" for metric in metrics))
+    console().print(table)
+
+
+baselines_group = BenchmarkGroup("baselines", build=_build, help="What answers that never look at the question score.")

@@ -1,0 +1,69 @@
+"""Command groups with one subcommand per benchmark, and options made from what a benchmark declares."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from judge.benchmark import Benchmark, Option
+
+DIRECTORY = click.Path(path_type=Path)
+
+
+class BenchmarkGroup(click.Group):
+    """One subcommand per registered benchmark, made by a function."""
+
+    def __init__(self, *args: Any, build: Callable[[Benchmark], click.Command], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._build = build
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from judge.benchmark import registry
+
+        return list(registry())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from judge.benchmark import registry
+
+        benchmark = registry().get(cmd_name)
+        return self._build(benchmark) if benchmark else None
+
+
+def benchmark_options(options: Sequence[Option], *, required: bool) -> list[click.Option]:
+    """A benchmark's options for click; `required` False leaves out what only a run must be given."""
+    return [_click_option(option, required=required) for option in options]
+
+
+def _click_option(option: Option, *, required: bool) -> click.Option:
+    kinds: dict[str, Any] = {"text": str, "int": int, "path": DIRECTORY}
+    kind = click.Choice(option.choices) if option.choices else kinds[option.kind]
+    default = None if option.multiple else option.default
+    shown = option.help + (f"  [default: {option.default}]" if option.default is not None else "")
+    note = "  [required]" if option.required and required else ""
+    return click.Option(
+        [f"--{option.name}", option.name.replace("-", "_")],
+        type=kind,
+        multiple=option.multiple,
+        default=default,
+        help=shown + note,
+    )
+
+
+def data_option(*, required: bool) -> click.Option:
+    return click.Option(
+        ["--data"], type=DIRECTORY, required=required, metavar="DIR", help="Folder that holds the benchmark's data."
+    )
+
+
+def json_option() -> click.Option:
+    return click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document and nothing else.")
+
+
+def print_json(document: Any) -> None:
+    """One JSON document on standard output."""
+    click.echo(json.dumps(document, ensure_ascii=False, indent=2))

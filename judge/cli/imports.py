@@ -1,0 +1,64 @@
+"""medjudge import BENCHMARK: runs made from predictions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judge.cli.groups import DIRECTORY, BenchmarkGroup, benchmark_options, data_option, json_option, print_json
+
+if TYPE_CHECKING:
+    from judge.benchmark import Benchmark
+
+
+def _build(benchmark: Benchmark) -> click.Command:
+    def callback(**values: Any) -> int:
+        return _import(benchmark, **values)
+
+    options = [option for option in benchmark.options if not option.setting and option.default is not None]
+    return click.Command(
+        benchmark.name,
+        callback=callback,
+        params=[
+            click.Option(["--predictions"], type=click.Path(path_type=Path), required=True, metavar="FILE",
+                         help="JSON or JSON Lines: case id -> prediction."),
+            data_option(required=True),
+            click.Option(["--out"], type=DIRECTORY, required=True, metavar="RUN_DIR", help="Folder for the run."),
+            click.Option(["--setting"], default="unstated", show_default=True, metavar="NAME",
+                         help="Under which setting the predictions were made; only a label."),
+            click.Option(["--model-name"], default="unstated", show_default=True, metavar="NAME",
+                         help="Which model made them; only a label."),
+            *benchmark_options(options, required=False),
+            json_option(),
+        ],
+        help=f"Score predictions for {benchmark.title} that were made elsewhere.",
+    )  # fmt: skip
+
+
+def _import(
+    benchmark: Benchmark,
+    predictions: Path,
+    data: Path,
+    out: Path,
+    setting: str,
+    model_name: str,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    from judge.report.tables import print_report
+    from judge.runs.importing import import_predictions
+
+    report = import_predictions(
+        benchmark, predictions, data, out, setting=setting, model_name=model_name, options=options
+    )
+    if as_json:
+        print_json(report)
+    else:
+        print_report(report)
+        click.echo(f"Run: {out}")
+    return 0
+
+
+import_group = BenchmarkGroup("import", build=_build, help="Score predictions made elsewhere.")

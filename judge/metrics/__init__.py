@@ -1,0 +1,1 @@
+"""One family of metrics per file; every metric carries a signature."""

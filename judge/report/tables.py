@@ -1,0 +1,138 @@
+"""A run's report as tables in the terminal; every number stands beside its n, its bounds and its signature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from judge.benchmark import ANSWERED, registry
+
+#: Width of tables where there is no terminal to ask.
+PIPE_WIDTH = 150
+
+
+def console() -> Console:
+    """Standard output; wide enough for the tables when it is a pipe."""
+    plain = Console(highlight=False)
+    return plain if plain.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+
+
+def print_report(report: Mapping[str, Any], *, breakdowns: bool = False) -> None:
+    """The tables of a report as `judge.runs.scoring.report_of` makes it."""
+    out = console()
+    for line in heading(report):
+        out.print(line, markup=False)
+    out.print(overview(report["settings"]))
+    for setting in report["settings"]:
+        out.print(metric_table(setting))
+        for line in status_lines(report["benchmark"], setting):
+            out.print(f"  {line}", markup=False)
+        if breakdowns:
+            for name, groups in setting["by"].items():
+                out.print(breakdown_table(setting, name, groups))
+    if report["tokens"]:
+        out.print(token_table(report["tokens"]))
+    for warning in report["warnings"]:
+        out.print(f"Note: {warning}.", markup=False)
+
+
+def heading(report: Mapping[str, Any]) -> list[str]:
+    spec = report["spec"]
+    settings = f"{report['benchmark']} · {report['model']}"
+    asked = [f"{key} {value}" for key, value in spec["generation"].items() if value not in (None, {})]
+    options = [f"{key} {value}" for key, value in spec["options"].items() if isinstance(value, str)]
+    counted = [f"epochs {spec['epochs']}"] if spec["epochs"] > 1 else []
+    rest = [*options, *(asked or ["temperature and reply length: the server's defaults"]), *counted]
+    state = [] if report["state"] == "complete" else ["NOT FINISHED: what is missing counts as unscored (not_run)"]
+    return [settings, " · ".join(rest), *state]
+
+
+def overview(settings: Sequence[Mapping[str, Any]]) -> Table:
+    """Means by setting: one row each, for the eye; the details follow."""
+    table = Table(title="Means by setting", box=box.SIMPLE_HEAD, title_justify="left")
+    table.add_column("setting")
+    table.add_column("scored/units", justify="right")
+    for metric in settings[0]["metrics"].values() if settings else ():
+        table.add_column(metric["title"], justify="right")
+    for setting in settings:
+        metrics = list(setting["metrics"].values())
+        scored = f"{metrics[0]['n_scored']}/{setting['n_units']}" if metrics else ""
+        table.add_row(setting["setting"], scored, *(number(metric["mean"]) for metric in metrics))
+    return table
+
+
+def metric_table(setting: Mapping[str, Any]) -> Table:
+    """One setting in full."""
+    some = next(iter(setting["metrics"].values()), None)
+    clusters = f", {some['n_clusters']} clusters" if some else ""
+    title = f"{setting['setting']}: {setting['n_cases']} cases, {setting['n_units']} units{clusters}"
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    table.add_column("metric")
+    for column in ("mean", "s.e.", "95 % interval", "scored", "unscored", "bounds", "reachable"):
+        table.add_column(column, justify="right")
+    table.add_column("signature", overflow="fold")
+    for metric in setting["metrics"].values():
+        table.add_row(
+            metric["title"],
+            number(metric["mean"]),
+            number(metric["se"]),
+            span(metric["interval"]),
+            str(metric["n_scored"]),
+            str(metric["n_unscored"]),
+            span(metric["bounds"]),
+            number(metric["maximum"]),
+            metric["signature"],
+        )
+    return table
+
+
+def status_lines(benchmark: str, setting: Mapping[str, Any]) -> list[str]:
+    """Why units are unscored, and what else was noticed about the replies."""
+    lines = []
+    unscored = {status: count for status, count in setting["statuses"].items() if status != ANSWERED}
+    if unscored:
+        lines.append("unscored: " + ", ".join(f"{status} {count}" for status, count in unscored.items()))
+    found = registry().get(benchmark)
+    meanings = found.flags if found else {}
+    for flag, count in setting["flags"].items():
+        share = 100 * count / setting["n_units"]
+        lines.append(f"{flag.replace('_', ' ')}: {count} ({share:.1f} %) - {meanings.get(flag, '')}")
+    return lines
+
+
+def breakdown_table(setting: Mapping[str, Any], name: str, groups: Iterable[Mapping[str, Any]]) -> Table:
+    table = Table(title=f"{setting['setting']} by {name} (mean ± s.e.)", box=box.SIMPLE_HEAD, title_justify="left")
+    table.add_column(name)
+    table.add_column("scored/units", justify="right")
+    for metric in setting["metrics"].values():
+        table.add_column(metric["title"], justify="right")
+    for group in groups:
+        metrics = list(group["metrics"].values())
+        cells = [f"{number(m['mean'])} ± {number(m['se'])}" for m in metrics]
+        table.add_row(group["group"], f"{metrics[0]['n_scored']}/{group['n_units']}", *cells)
+    return table
+
+
+def token_table(tokens: Iterable[Mapping[str, Any]]) -> Table:
+    table = Table(title="Tokens as the servers reported them", box=box.SIMPLE_HEAD, title_justify="left")
+    for column in ("role", "model", "answered by"):
+        table.add_column(column)
+    for column in ("calls", "prompt", "completion", "of it reasoning", "calls without a report"):
+        table.add_column(column, justify="right")
+    for row in tokens:
+        counts = [row["calls"], row["prompt"], row["completion"], row["reasoning"], row["unreported"]]
+        table.add_row(row["role"], row["model"], row["source"], *(f"{count:,}" for count in counts))
+    return table
+
+
+def number(value: float | None) -> str:
+    """Three decimals; a dash where there is no number."""
+    return "-" if value is None else f"{value:.3f}"
+
+
+def span(pair: Sequence[float] | None) -> str:
+    return "-" if pair is None else f"{pair[0]:.3f} to {pair[1]:.3f}"
