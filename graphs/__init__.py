@@ -1,0 +1,3 @@
+"""The benchmarks that ship with medjudge, one package each; found by scanning this package."""
+
+DISTRIBUTION = "medjudge"

@@ -1,0 +1,49 @@
+"""What a reply to a CareMedEval question chooses, and whether it kept to the form it was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from judge.replies import read_options
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as read.
+
+    Attributes:
+        chosen: sorted keys of the chosen options; empty for an explicit "none of them"; None when no answer was read.
+        how: the rule that decided, see `judge.replies`.
+        well_formed: the last line is the demanded one: letters after the anchor, nothing else.
+        dropped: letters named that are no option of this question.
+    """
+
+    chosen: list[str] | None
+    how: str
+    well_formed: bool
+    dropped: list[str]
+
+
+def read_answer(text: str, options: Mapping[str, str]) -> Answer:
+    """Read a reply whose thinking has been set apart."""
+    reading = read_options(text, options, multiple=True)
+    last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
+    return Answer(
+        chosen=None if reading.chosen is None else sorted(reading.chosen),
+        how=reading.how,
+        well_formed=reading.chosen is not None and read_options(last, options, multiple=True).well_formed,
+        dropped=sorted(reading.dropped),
+    )
+
+
+def take_letters(given: Sequence[str], options: Mapping[str, str]) -> Answer:
+    """Letters that came as a list."""
+    by_letter = {key.casefold(): key for key in options}
+    named = [letter.strip().casefold() for letter in given]
+    return Answer(
+        chosen=sorted({by_letter[letter] for letter in named if letter in by_letter}),
+        how="letters",
+        well_formed=True,
+        dropped=sorted({letter for letter in named if letter not in by_letter}),
+    )
