@@ -1,0 +1,239 @@
+"""From stored transcripts to a report: scores, means with intervals, breakdowns. Pure; calls no model."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from judge.benchmark import ANSWERED, PENDING, Benchmark, Case, Unit
+from judge.metrics.signature import Metric
+from judge.outcome import ERROR_REASONS, Outcome, Scored, Unscored
+from judge.runs.store import RunStore, StoredUnit
+from judge.stats import bootstrap_interval, bounds, clustered_mean
+
+#: Seed of every bootstrap: the same stored scores always give the same interval.
+SEED = 20251103
+
+#: With fewer clusters the standard error and the interval are too narrow to be trusted.
+FEW_CLUSTERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSummary:
+    """One metric over one group of units.
+
+    Attributes:
+        mean: over the scored cases, each the mean of its epochs; None when nothing is scored.
+        se: standard error clustered as the benchmark says; None when it cannot be had.
+        interval: 95 % percentile bootstrap over clusters.
+        bounds: the mean if every unscored unit had got the lowest, or the highest, value.
+        maximum: best mean that any answers could reach on all cases of the group.
+        n_scored, n_unscored: units.
+    """
+
+    metric: str
+    title: str
+    signature: str
+    mean: float | None
+    se: float | None
+    interval: tuple[float, float] | None
+    bounds: tuple[float, float] | None
+    maximum: float | None
+    n_scored: int
+    n_unscored: int
+    n_cases: int
+    n_clusters: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """All metrics over one group, e.g. label ``design`` of setting ``full``."""
+
+    group: str
+    n_units: int
+    metrics: dict[str, MetricSummary]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingSummary:
+    """Everything about one setting."""
+
+    setting: str
+    n_cases: int
+    n_units: int
+    statuses: dict[str, int]
+    flags: dict[str, int]
+    metrics: dict[str, MetricSummary]
+    by: dict[str, list[GroupSummary]] = field(default_factory=dict)
+
+
+def score_units(
+    benchmark: Benchmark, cases: Mapping[str, Case], units: Iterable[StoredUnit]
+) -> dict[str, dict[str, Outcome]]:
+    """Unit key -> metric -> outcome, for every unit; whatever is not answered is unscored with its status."""
+    names = [metric.name for metric in benchmark.metrics()]
+    scores: dict[str, dict[str, Outcome]] = {}
+    for stored in units:
+        if stored.status == ANSWERED and stored.transcript is not None:
+            scores[stored.unit.key] = dict(benchmark.score(cases[stored.unit.case].record, stored.transcript))
+        else:
+            reason = "not_run" if stored.status == PENDING else stored.status
+            scores[stored.unit.key] = {name: Unscored(reason, stored.detail) for name in names}
+    return scores
+
+
+def summarise(
+    benchmark: Benchmark,
+    cases: Mapping[str, Case],
+    units: Sequence[StoredUnit],
+    scores: Mapping[str, Mapping[str, Outcome]],
+) -> list[SettingSummary]:
+    """One summary a setting, in the order of the run; settings are never pooled."""
+    by_setting: dict[str, list[StoredUnit]] = defaultdict(list)
+    for stored in units:
+        by_setting[stored.unit.setting].append(stored)
+    return [_setting(benchmark, cases, setting, group, scores) for setting, group in by_setting.items()]
+
+
+def _setting(
+    benchmark: Benchmark,
+    cases: Mapping[str, Case],
+    setting: str,
+    units: Sequence[StoredUnit],
+    scores: Mapping[str, Mapping[str, Outcome]],
+) -> SettingSummary:
+    metrics = benchmark.metrics()
+    ids = {stored.unit.case for stored in units}
+
+    def summary_of(group: Sequence[StoredUnit]) -> dict[str, MetricSummary]:
+        records = [cases[case].record for case in dict.fromkeys(stored.unit.case for stored in group)]
+        maxima = benchmark.maxima(records)
+        return {m.name: _metric(m, cases, [s.unit for s in group], scores, maxima.get(m.name)) for m in metrics}
+
+    return SettingSummary(
+        setting=setting,
+        n_cases=len(ids),
+        n_units=len(units),
+        statuses=dict(Counter(s.status for s in units).most_common()),
+        flags=dict(Counter(flag for s in units for flag in s.flags).most_common()),
+        metrics=summary_of(units),
+        by={
+            breakdown: [GroupSummary(name, len(group), summary_of(group)) for name, group in groups.items()]
+            for breakdown, groups in _grouped(benchmark, cases, units).items()
+        },
+    )
+
+
+def _grouped(
+    benchmark: Benchmark, cases: Mapping[str, Case], units: Iterable[StoredUnit]
+) -> dict[str, dict[str, list[StoredUnit]]]:
+    grouped: dict[str, dict[str, list[StoredUnit]]] = {}
+    for stored in units:
+        for breakdown, names in benchmark.groups(cases[stored.unit.case].record).items():
+            for name in names:
+                grouped.setdefault(breakdown, {}).setdefault(name, []).append(stored)
+    return {breakdown: dict(sorted(groups.items())) for breakdown, groups in grouped.items()}
+
+
+def _metric(
+    metric: Metric,
+    cases: Mapping[str, Case],
+    units: Sequence[Unit],
+    scores: Mapping[str, Mapping[str, Outcome]],
+    maximum: float | None,
+) -> MetricSummary:
+    outcomes = [(unit.case, scores[unit.key][metric.name]) for unit in units]
+    by_case: dict[str, list[float]] = defaultdict(list)
+    for case, outcome in outcomes:
+        if isinstance(outcome, Scored):
+            by_case[case].append(outcome.value)
+    values = np.array([fmean(of_case) for of_case in by_case.values()])
+    clusters = [cases[case].cluster for case in by_case]
+    mean = clustered_mean(values, clusters)
+    scored = [outcome.value for _, outcome in outcomes if isinstance(outcome, Scored)]
+    return MetricSummary(
+        metric=metric.name,
+        title=metric.title,
+        signature=metric.signature,
+        mean=mean.mean,
+        se=mean.se,
+        interval=bootstrap_interval(values, clusters, seed=SEED),
+        bounds=bounds(scored, len(outcomes) - len(scored), metric.range) if outcomes else None,
+        maximum=maximum,
+        n_scored=len(scored),
+        n_unscored=len(outcomes) - len(scored),
+        n_cases=len(by_case),
+        n_clusters=mean.n_clusters,
+    )
+
+
+def score_run(store: RunStore, benchmark: Benchmark) -> dict[str, Any]:
+    """Compute every score from what is stored and give the report as plain data."""
+    cases, units = store.cases(), store.units()
+    scores = score_units(benchmark, cases, units)
+    return report_of(store, benchmark, summarise(benchmark, cases, units, scores))
+
+
+def rescore_run(store: RunStore, benchmark: Benchmark) -> dict[str, Any]:
+    """Like `score_run`, and keep the scores in the run."""
+    cases, units = store.cases(), store.units()
+    scores = score_units(benchmark, cases, units)
+    store.write_scores(scores)
+    return report_of(store, benchmark, summarise(benchmark, cases, units, scores))
+
+
+def report_of(store: RunStore, benchmark: Benchmark, settings: Sequence[SettingSummary]) -> dict[str, Any]:
+    """The report as plain data: what `--json` prints and every table is made from."""
+    import json
+
+    spec = store.spec()
+    facts = json.loads(store.meta("facts") or "{}")
+    statuses: Counter[str] = Counter()
+    for setting in settings:
+        statuses.update(setting.statuses)
+    return {
+        "run": str(store.folder),
+        "benchmark": benchmark.name,
+        "state": "incomplete" if statuses[PENDING] else "complete",
+        "model": spec.model.text,
+        "spec": spec.model_dump(mode="json"),
+        "facts": facts,
+        "statuses": dict(statuses),
+        "error_units": sum(count for status, count in statuses.items() if status in ERROR_REASONS),
+        "settings": [asdict(setting) for setting in settings],
+        "tokens": [asdict(count) for count in store.tokens()],
+        "warnings": warnings_of(spec.replaced_prompts, settings, facts),
+    }
+
+
+def warnings_of(replaced: Sequence[str], settings: Sequence[SettingSummary], facts: Mapping[str, Any]) -> list[str]:
+    """Sentences that must stand beside the numbers."""
+    found = [f"the prompts {', '.join(replaced)} were replaced by the user's own"] if replaced else []
+    found += list(facts.get("notes", []))
+    for setting in settings:
+        found += _setting_warnings(setting)
+    return found
+
+
+def _setting_warnings(setting: SettingSummary) -> list[str]:
+    found = []
+    unscored = setting.n_units - setting.statuses.get(ANSWERED, 0)
+    if unscored:
+        found.append(
+            f"{setting.setting}: {unscored} of {setting.n_units} units are unscored; "
+            "means are over the others, see the bounds"
+        )
+    clusters = next((m.n_clusters for m in setting.metrics.values()), 0)
+    if 0 < clusters < FEW_CLUSTERS:
+        found.append(f"{setting.setting}: only {clusters} clusters; standard errors and intervals are too narrow")
+    if suspected := setting.flags.get("prompt_cut_suspected"):
+        found.append(
+            f"{setting.setting}: in {suspected} units the server counted far fewer prompt tokens than were sent; "
+            "it may have cut the prompt silently (check its context size)"
+        )
+    return found

@@ -1,0 +1,401 @@
+"""The run itself: one SQLite file that holds cases, exchanges, transcripts and scores."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from judge.benchmark import PENDING, Benchmark, Case, Transcript, Unit, registry
+from judge.database import Database
+from judge.errors import RunError
+from judge.models.exchange import Exchange
+from judge.outcome import ERROR_REASONS, Outcome, Scored, Unscored
+from judge.settings import RunSpec
+
+FILE = "run.sqlite"
+LOCK = ".lock"
+APPLICATION_ID = 0x6D6A7267  # "mjrg"
+FORMAT = 1
+
+#: Stands for every error status in a list of statuses to ask again.
+ERRORS = "errors"
+
+SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE texts (hash BLOB PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE cases (id TEXT PRIMARY KEY, position INTEGER NOT NULL, cluster TEXT NOT NULL, record BLOB NOT NULL);
+CREATE TABLE units (
+    key TEXT PRIMARY KEY, position INTEGER NOT NULL, setting TEXT NOT NULL, case_id TEXT NOT NULL,
+    epoch INTEGER NOT NULL, status TEXT NOT NULL, detail TEXT NOT NULL DEFAULT '', flags TEXT NOT NULL DEFAULT '[]',
+    transcript BLOB, finished REAL
+);
+CREATE TABLE exchanges (
+    address TEXT NOT NULL, attempt INTEGER NOT NULL, unit TEXT NOT NULL, role TEXT NOT NULL, model TEXT NOT NULL,
+    endpoint TEXT NOT NULL, body BLOB NOT NULL, status INTEGER NOT NULL, response BLOB NOT NULL, error TEXT NOT NULL,
+    tries INTEGER NOT NULL, seconds REAL NOT NULL, source TEXT NOT NULL, prompt_tokens INTEGER,
+    completion_tokens INTEGER, reasoning_tokens INTEGER, cached_tokens INTEGER, superseded INTEGER NOT NULL DEFAULT 0,
+    at REAL NOT NULL, PRIMARY KEY (address, attempt)
+);
+CREATE INDEX exchanges_unit ON exchanges (unit);
+CREATE TABLE scores (
+    unit TEXT NOT NULL, metric TEXT NOT NULL, value REAL, reason TEXT NOT NULL DEFAULT '',
+    detail TEXT NOT NULL DEFAULT '', PRIMARY KEY (unit, metric)
+);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredUnit:
+    """A unit and where it stands."""
+
+    unit: Unit
+    status: str
+    detail: str
+    flags: tuple[str, ...]
+    transcript: Transcript | None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """What one role and model cost in one run; every attempt counts, answers from a cache or replay do not."""
+
+    role: str
+    model: str
+    source: str
+    calls: int
+    prompt: int
+    completion: int
+    reasoning: int
+    unreported: int
+
+
+class RunStore:
+    """An open run. Use `create_run` or `open_run`."""
+
+    def __init__(self, folder: Path, database: Database, lock: FileLock | None) -> None:
+        self.folder = folder
+        self._database = database
+        self._lock = lock
+
+    def close(self) -> None:
+        self._database.close()
+        if self._lock is not None:
+            self._lock.release()
+
+    # -- what the run is ---------------------------------------------------------------------------------------------
+
+    def spec(self) -> RunSpec:
+        return RunSpec.model_validate_json(self.meta("spec"))
+
+    def meta(self, key: str) -> str:
+        """A stored text; empty when there is none."""
+        row = self._database.run(lambda db: db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone())
+        return row[0] if row else ""
+
+    def set_meta(self, key: str, value: str) -> None:
+        self._database.run(lambda db: db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value)))
+
+    def cases(self) -> dict[str, Case]:
+        """All cases by id, in the order of the data."""
+
+        def read(db: sqlite3.Connection) -> dict[str, Case]:
+            rows = db.execute("SELECT id, cluster, record FROM cases ORDER BY position").fetchall()
+            return {case_id: Case(case_id, cluster, json.loads(_unpack(db, blob))) for case_id, cluster, blob in rows}
+
+        return self._database.run(read)
+
+    # -- exchanges: the door's store ---------------------------------------------------------------------------------
+
+    async def find(self, address: str) -> Exchange | None:
+        return await self._database.run_async(lambda db: _find_exchange(db, address))
+
+    async def keep(self, exchange: Exchange) -> Exchange:
+        return await self._database.run_async(lambda db: self._insert_exchange(db, exchange))
+
+    def exchanges(self, unit: Unit) -> list[Exchange]:
+        """Every exchange of a unit, all attempts, in the order in which they were kept."""
+
+        def read(db: sqlite3.Connection) -> list[Exchange]:
+            rows = db.execute(f"SELECT {_EXCHANGE} FROM exchanges WHERE unit = ? ORDER BY at", (unit.key,)).fetchall()
+            return [_exchange(db, row) for row in rows]
+
+        return self._database.run(read)
+
+    def tokens(self) -> list[TokenCount]:
+        """Tokens by role, model and source."""
+        query = """SELECT role, model, source, count(*), coalesce(sum(prompt_tokens), 0),
+            coalesce(sum(completion_tokens), 0), coalesce(sum(reasoning_tokens), 0), sum(prompt_tokens IS NULL)
+            FROM exchanges WHERE error = '' GROUP BY role, model, source ORDER BY role, model, source"""
+        return self._database.run(lambda db: [TokenCount(*row) for row in db.execute(query)])
+
+    def has_answers(self) -> bool:
+        """Whether anything was ever answered, i.e. whether deleting the run would lose something."""
+        query = "SELECT EXISTS (SELECT 1 FROM exchanges WHERE error = '')"
+        return bool(self._database.run(lambda db: db.execute(query).fetchone()[0]))
+
+    def _insert_exchange(self, db: sqlite3.Connection, exchange: Exchange) -> Exchange:
+        unit = exchange.address.rsplit("/", 3)[0]
+        (last,) = db.execute("SELECT max(attempt) FROM exchanges WHERE address = ?", (exchange.address,)).fetchone()
+        kept = replace(exchange, attempt=(last or 0) + 1)
+        usage = kept.usage
+        body = _pack(db, json.dumps(kept.body, ensure_ascii=False))
+        db.execute("UPDATE exchanges SET superseded = 1 WHERE address = ?", (kept.address,))
+        db.execute(
+            f"INSERT INTO exchanges VALUES ({','.join('?' * 19)})",
+            (kept.address, kept.attempt, unit, kept.role, kept.model, kept.endpoint, body, kept.status,
+             _pack(db, kept.response), kept.error, kept.tries, kept.seconds, kept.source, usage.prompt,
+             usage.completion, usage.reasoning, usage.cached, 0, time.time()),
+        )  # fmt: skip
+        return kept
+
+    # -- units -------------------------------------------------------------------------------------------------------
+
+    def units(self, *, with_transcripts: bool = True) -> list[StoredUnit]:
+        """All units in order."""
+
+        def read(db: sqlite3.Connection) -> list[StoredUnit]:
+            rows = db.execute(f"SELECT {_UNIT} FROM units ORDER BY position").fetchall()
+            return [_stored_unit(db, row, self.benchmark_name(db), with_transcripts) for row in rows]
+
+        return self._database.run(read)
+
+    @staticmethod
+    def benchmark_name(db: sqlite3.Connection) -> str:
+        return str(db.execute("SELECT value FROM meta WHERE key = 'benchmark'").fetchone()[0])
+
+    async def finish(self, unit: Unit, transcript: Transcript) -> None:
+        """Keep a unit's transcript and status."""
+
+        def write(db: sqlite3.Connection) -> None:
+            self._write_transcript(db, unit, transcript)
+
+        await self._database.run_async(write)
+
+    def finish_many(self, transcripts: Iterable[tuple[Unit, Transcript]]) -> None:
+        """Like `finish`, for many units in one transaction."""
+
+        def write(db: sqlite3.Connection) -> None:
+            for unit, transcript in transcripts:
+                self._write_transcript(db, unit, transcript)
+
+        self._database.run(write)
+
+    def reopen(self, statuses: Sequence[str]) -> int:
+        """Make the units with these statuses pending again, so that they are asked with the next attempt numbers.
+
+        ``errors`` stands for every error status. Of a unit that an error ended, the calls that were answered stay valid
+        and only the failed one is asked again; of any other, all calls are.
+
+        Returns:
+            How many units were reopened.
+        """
+        wanted = {name for status in statuses for name in (ERROR_REASONS if status == ERRORS else (status,))}
+
+        def write(db: sqlite3.Connection) -> int:
+            marks = ",".join("?" * len(wanted))
+            rows = db.execute(f"SELECT key, status FROM units WHERE status IN ({marks})", sorted(wanted)).fetchall()
+            for key, status in rows:
+                only_failed = " AND error != ''" if status in ERROR_REASONS else ""
+                db.execute(f"UPDATE exchanges SET superseded = 1 WHERE unit = ?{only_failed}", (key,))
+                db.execute("UPDATE units SET status = ?, detail = '', transcript = NULL WHERE key = ?", (PENDING, key))
+                db.execute("DELETE FROM scores WHERE unit = ?", (key,))
+            return len(rows)
+
+        return self._database.run(write)
+
+    def _write_transcript(self, db: sqlite3.Connection, unit: Unit, transcript: Transcript) -> None:
+        blob = _pack(db, json.dumps(transcript.data, ensure_ascii=False))
+        db.execute(
+            "UPDATE units SET status = ?, detail = ?, flags = ?, transcript = ?, finished = ? WHERE key = ?",
+            (transcript.status, transcript.detail, json.dumps(transcript.flags), blob, time.time(), unit.key),
+        )
+
+    # -- scores ------------------------------------------------------------------------------------------------------
+
+    def write_scores(self, scores: Mapping[str, Mapping[str, Outcome]]) -> None:
+        """Replace all scores: unit key -> metric -> outcome."""
+        rows = [(unit, metric, *_score_row(outcome)) for unit, by in scores.items() for metric, outcome in by.items()]
+
+        def write(db: sqlite3.Connection) -> None:
+            db.execute("DELETE FROM scores")
+            db.executemany("INSERT INTO scores VALUES (?, ?, ?, ?, ?)", rows)
+
+        self._database.run(write)
+
+
+def create_run(
+    folder: Path, spec: RunSpec, cases: Iterable[Case], units: Iterable[Unit], facts: Mapping[str, Any]
+) -> RunStore:
+    """Make a run folder with every planned unit pending.
+
+    Raises:
+        RunError: there is a run already, or the folder cannot be written.
+    """
+    if (folder / FILE).exists():
+        raise RunError(f"{folder} holds a run already; continue it with --resume {folder}, or name another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder} cannot be made: {error.strerror}") from None
+    lock = _locked(folder)
+    database = Database(folder / FILE, application_id=APPLICATION_ID, schema=SCHEMA, create=True)
+    store = RunStore(folder, database, lock)
+
+    def write(db: sqlite3.Connection) -> None:
+        meta = {"format": str(FORMAT), "benchmark": spec.benchmark, "spec": spec.model_dump_json(),
+                "facts": json.dumps(facts), "created": str(time.time())}  # fmt: skip
+        db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+        for position, case in enumerate(cases):
+            record = _pack(db, json.dumps(case.record, ensure_ascii=False))
+            db.execute("INSERT INTO cases VALUES (?, ?, ?, ?)", (case.id, position, case.cluster, record))
+        rows = ((u.key, position, u.setting, u.case, u.epoch, PENDING) for position, u in enumerate(units))
+        db.executemany("INSERT INTO units (key, position, setting, case_id, epoch, status) VALUES (?,?,?,?,?,?)", rows)
+
+    database.run(write)
+    return store
+
+
+def open_run(folder: Path, *, write: bool) -> RunStore:
+    """Open a run folder, for reading only or to continue it.
+
+    Raises:
+        RunError: it is no run, another process is writing to it, or a newer version wrote it.
+    """
+    if not (folder / FILE).is_file():
+        raise RunError(f"{folder} is no run: it has no {FILE}")
+    lock = _locked(folder) if write else None
+    try:
+        database = Database(folder / FILE, application_id=APPLICATION_ID, schema="", create=False, read_only=not write)
+    except RunError:
+        if lock is not None:
+            lock.release()
+        raise
+    store = RunStore(folder, database, lock)
+    if (version := store.meta("format")) != str(FORMAT):
+        store.close()
+        raise RunError(f"{folder} is of run format {version or 'unknown'}; this version reads {FORMAT}")
+    return store
+
+
+def delete_run(store: RunStore) -> None:
+    """Remove a run that never got an answer; only files that belong to it, and the folder when nothing else is in it."""
+    folder = store.folder
+    store.close()
+    for path in folder.glob(f"{FILE}*"):
+        path.unlink()
+    (folder / LOCK).unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        shutil.rmtree(folder)
+
+
+def _locked(folder: Path) -> FileLock:
+    lock = FileLock(folder / LOCK, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise RunError(f"{folder} is being written by another process") from None
+    except OSError as error:
+        raise RunError(f"{folder} cannot be written: {error.strerror}") from None
+    return lock
+
+
+_EXCHANGE = "address, attempt, role, model, endpoint, body, status, response, error, tries, seconds, source"
+_UNIT = "setting, case_id, epoch, status, detail, flags, transcript"
+
+
+def _find_exchange(db: sqlite3.Connection, address: str) -> Exchange | None:
+    row = db.execute(
+        f"SELECT {_EXCHANGE} FROM exchanges WHERE address = ? AND NOT superseded ORDER BY attempt DESC", (address,)
+    ).fetchone()
+    return _exchange(db, row) if row else None
+
+
+def _exchange(db: sqlite3.Connection, row: tuple[Any, ...]) -> Exchange:
+    address, attempt, role, model, endpoint, body, status, response, error, tries, seconds, source = row
+    return Exchange(address, attempt, role, model, endpoint, json.loads(_unpack(db, body)), status,
+                    _unpack(db, response), error, tries, seconds, source)  # fmt: skip
+
+
+def _stored_unit(db: sqlite3.Connection, row: tuple[Any, ...], benchmark: str, with_transcripts: bool) -> StoredUnit:
+    setting, case_id, epoch, status, detail, flags_text, blob = row
+    flags = tuple(json.loads(flags_text))
+    transcript = None
+    if with_transcripts and blob is not None:
+        transcript = Transcript(status, detail, flags, json.loads(_unpack(db, blob)))
+    return StoredUnit(Unit(benchmark, setting, case_id, epoch), status, detail, flags, transcript)
+
+
+def _score_row(outcome: Outcome) -> tuple[float | None, str, str]:
+    if isinstance(outcome, Scored):
+        return outcome.value, "", ""
+    assert isinstance(outcome, Unscored)
+    return None, outcome.reason, outcome.detail
+
+
+# -- texts: long paragraphs are stored once -----------------------------------------------------------------------------
+
+#: Paragraph ends, as they are and as they look inside a JSON string.
+_PARAGRAPH = re.compile(r"(?<=\n\n)|(?<=\\n\\n)")
+_LONG = 300
+
+
+def _pack(db: sqlite3.Connection, text: str) -> bytes:
+    """Compress a text; its long paragraphs go into the table of texts, where each stands once.
+
+    The hundreds of prompts that carry the same article thus hold it once.
+    """
+    parts: list[str | dict[str, str]] = []
+    for piece in _PARAGRAPH.split(text):
+        if len(piece) >= _LONG:
+            parts.append({"text": _put_text(db, piece).hex()})
+        elif parts and isinstance(parts[-1], str):
+            parts[-1] += piece
+        else:
+            parts.append(piece)
+    return zlib.compress(json.dumps(parts).encode("ascii"))
+
+
+def _put_text(db: sqlite3.Connection, piece: str) -> bytes:
+    data = piece.encode("utf-8", errors="surrogatepass")
+    digest = hashlib.sha256(data).digest()[:16]
+    if not db.execute("SELECT 1 FROM texts WHERE hash = ?", (digest,)).fetchone():
+        db.execute("INSERT INTO texts VALUES (?, ?)", (digest, zlib.compress(data)))
+    return digest
+
+
+def _unpack(db: sqlite3.Connection, blob: bytes) -> str:
+    return "".join(_pieces(db, json.loads(zlib.decompress(blob))))
+
+
+def _pieces(db: sqlite3.Connection, parts: Iterable[str | dict[str, str]]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+        else:
+            digest = bytes.fromhex(part["text"])
+            (body,) = db.execute("SELECT body FROM texts WHERE hash = ?", (digest,)).fetchone()
+            yield zlib.decompress(body).decode("utf-8", errors="surrogatepass")
+
+
+def benchmark_of(store: RunStore) -> Benchmark:
+    """The benchmark a run belongs to.
+
+    Raises:
+        RunError: it is not installed here.
+    """
+    name = store.meta("benchmark")
+    benchmark = registry().get(name)
+    if benchmark is None:
+        raise RunError(f"{store.folder} is a run of the benchmark {name!r}, which is not installed here")
+    return benchmark
