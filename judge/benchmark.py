@@ -168,8 +168,8 @@ class Benchmark(Protocol):
     def groups(self, record: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
         """Breakdown -> the groups this case is in, e.g. ``{"label": ["design", "methodology"]}``."""
 
-    def maxima(self, records: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
-        """Per metric, the best mean that any answers could reach on these cases."""
+    def best(self, record: Mapping[str, Any]) -> Mapping[str, float]:
+        """Per metric, the best score that any answer could get on this case."""
 
     def read_prediction(self, record: Mapping[str, Any], prediction: Any) -> Transcript:
         """A transcript from a prediction made elsewhere.

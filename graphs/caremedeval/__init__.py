@@ -105,8 +105,8 @@ class CareMedEval:
             "subset": subsets,
         }
 
-    def maxima(self, records: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
-        return _metrics.reachable_maximum([from_record(record) for record in records])
+    def best(self, record: Mapping[str, Any]) -> Mapping[str, float]:
+        return _metrics.best_scores(from_record(record))
 
     def read_prediction(self, record: Mapping[str, Any], prediction: Any) -> Transcript:
         return transcript_of_prediction(record, prediction)

@@ -27,10 +27,12 @@ def _build(benchmark: Benchmark) -> click.Command:
 
 
 def _baselines(benchmark: Benchmark, data: Path, options: dict[str, Any], as_json: bool) -> None:
+    from judge.runs.scoring import mean_best
+
     loaded = benchmark.load(data, options)
     rows = benchmark.baselines(loaded)
     metrics = benchmark.metrics()
-    maximum = benchmark.maxima([case.record for case in loaded.cases])
+    maximum = mean_best(benchmark.best(case.record) for case in loaded.cases)
     if as_json:
         signatures = {metric.name: metric.signature for metric in metrics}
         document = {"benchmark": benchmark.name, "n": len(loaded.cases), "data_hash": loaded.data_hash,
@@ -43,11 +45,12 @@ def _baselines(benchmark: Benchmark, data: Path, options: dict[str, Any], as_jso
     from judge.report.tables import console
 
     table = Table(title=f"{benchmark.title}: {len(loaded.cases)} cases", box=box.SIMPLE_HEAD, title_justify="left")
-    table.add_column("baseline", min_width=60)
+    table.add_column("metric", no_wrap=True)
+    columns = [*rows, {"description": "best that any answers could reach", "metrics": maximum}]
+    for column in columns:
+        table.add_column(column["description"], justify="right")
     for metric in metrics:
-        table.add_column(metric.title, justify="right")
-    for row in [*rows, {"description": "best that any answers could reach", "metrics": maximum}]:
-        table.add_row(row["description"], *(f"{row['metrics'][metric.name]:.4f}" for metric in metrics))
+        table.add_row(metric.title, *(f"{column['metrics'][metric.name]:.4f}" for column in columns))
     console().print(table)
 
 

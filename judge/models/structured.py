@@ -5,6 +5,7 @@ Servers refuse a mode, or accept it and ignore it; only a reply that validates c
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +18,8 @@ from judge.errors import CallFailed, EndpointError, MedjudgeError
 from judge.models.address import Address, calling
 from judge.models.chat import own_error
 from judge.models.reply import read_completion
+
+logging.getLogger("instructor").setLevel(logging.CRITICAL)  # it logs what the caller is told anyway
 
 #: In the order of preference.
 MODES: tuple[Mode, ...] = (Mode.TOOLS, Mode.JSON_SCHEMA, Mode.JSON, Mode.MD_JSON)

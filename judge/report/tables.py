@@ -12,7 +12,7 @@ from rich.table import Table
 from judge.benchmark import ANSWERED, registry
 
 #: Width of tables where there is no terminal to ask.
-PIPE_WIDTH = 150
+PIPE_WIDTH = 120
 
 
 def console() -> Console:
@@ -34,6 +34,7 @@ def print_report(report: Mapping[str, Any], *, breakdowns: bool = False) -> None
         if breakdowns:
             for name, groups in setting["by"].items():
                 out.print(breakdown_table(setting, name, groups))
+    out.print(signature_table(report["settings"]))
     if report["tokens"]:
         out.print(token_table(report["tokens"]))
     for warning in report["warnings"]:
@@ -52,17 +53,22 @@ def heading(report: Mapping[str, Any]) -> list[str]:
 
 
 def overview(settings: Sequence[Mapping[str, Any]]) -> Table:
-    """Means by setting: one row each, for the eye; the details follow."""
+    """Means by setting, for the eye; the details follow."""
     table = Table(title="Means by setting", box=box.SIMPLE_HEAD, title_justify="left")
-    table.add_column("setting")
-    table.add_column("scored/units", justify="right")
-    for metric in settings[0]["metrics"].values() if settings else ():
-        table.add_column(metric["title"], justify="right")
+    table.add_column("metric", no_wrap=True)
     for setting in settings:
-        metrics = list(setting["metrics"].values())
-        scored = f"{metrics[0]['n_scored']}/{setting['n_units']}" if metrics else ""
-        table.add_row(setting["setting"], scored, *(number(metric["mean"]) for metric in metrics))
+        table.add_column(setting["setting"], justify="right")
+    for name, metric in settings[0]["metrics"].items() if settings else ():
+        table.add_row(metric["title"], *(number(setting["metrics"][name]["mean"]) for setting in settings))
+    table.add_row("scored / units", *(_scored(setting) for setting in settings))
     return table
+
+
+def _scored(group: Mapping[str, Any]) -> str:
+    """Units scored of all units; they are the same for all metrics of a benchmark unless a metric says otherwise."""
+    counts = {metric["n_scored"] for metric in group["metrics"].values()}
+    shown = str(min(counts)) if len(counts) == 1 else f"{min(counts)}-{max(counts)}"
+    return f"{shown} / {group['n_units']}"
 
 
 def metric_table(setting: Mapping[str, Any]) -> Table:
@@ -71,10 +77,9 @@ def metric_table(setting: Mapping[str, Any]) -> Table:
     clusters = f", {some['n_clusters']} clusters" if some else ""
     title = f"{setting['setting']}: {setting['n_cases']} cases, {setting['n_units']} units{clusters}"
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
-    table.add_column("metric")
+    table.add_column("metric", no_wrap=True)
     for column in ("mean", "s.e.", "95 % interval", "scored", "unscored", "bounds", "reachable"):
-        table.add_column(column, justify="right")
-    table.add_column("signature", overflow="fold")
+        table.add_column(column, justify="right", no_wrap=True)
     for metric in setting["metrics"].values():
         table.add_row(
             metric["title"],
@@ -85,8 +90,17 @@ def metric_table(setting: Mapping[str, Any]) -> Table:
             str(metric["n_unscored"]),
             span(metric["bounds"]),
             number(metric["maximum"]),
-            metric["signature"],
         )
+    return table
+
+
+def signature_table(settings: Sequence[Mapping[str, Any]]) -> Table:
+    """What exactly each number is."""
+    table = Table(title="Signatures", box=box.SIMPLE_HEAD, title_justify="left", show_header=False)
+    table.add_column("metric", no_wrap=True)
+    table.add_column("signature", overflow="fold")
+    for metric in settings[0]["metrics"].values() if settings else ():
+        table.add_row(metric["title"], metric["signature"])
     return table
 
 
@@ -104,16 +118,16 @@ def status_lines(benchmark: str, setting: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def breakdown_table(setting: Mapping[str, Any], name: str, groups: Iterable[Mapping[str, Any]]) -> Table:
-    table = Table(title=f"{setting['setting']} by {name} (mean ± s.e.)", box=box.SIMPLE_HEAD, title_justify="left")
-    table.add_column(name)
-    table.add_column("scored/units", justify="right")
-    for metric in setting["metrics"].values():
-        table.add_column(metric["title"], justify="right")
+def breakdown_table(setting: Mapping[str, Any], name: str, groups: Sequence[Mapping[str, Any]]) -> Table:
+    title = f"{setting['setting']} by {name} (mean ± s.e.)"
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    table.add_column("metric", no_wrap=True)
     for group in groups:
-        metrics = list(group["metrics"].values())
-        cells = [f"{number(m['mean'])} ± {number(m['se'])}" for m in metrics]
-        table.add_row(group["group"], f"{metrics[0]['n_scored']}/{group['n_units']}", *cells)
+        table.add_column(group["group"], justify="right")
+    for key, metric in setting["metrics"].items():
+        cells = [group["metrics"][key] for group in groups]
+        table.add_row(metric["title"], *(f"{number(cell['mean'])} ± {number(cell['se'])}" for cell in cells))
+    table.add_row("scored / units", *(_scored(group) for group in groups))
     return table
 
 

@@ -18,7 +18,8 @@ from judge.settings import ModelSpec, RunSpec
 #: Keys under which a line may hold its case id, and its prediction, in the order in which they are looked for.
 ID_KEYS = ("id", "case_id", "question_id")
 PREDICTION_KEYS = (
-    "prediction", "predictions", "answer", "answers", "predicted_answers", "response", "output", "text", "content", "raw",
+    "prediction", "predictions", "answer", "answers", "predicted_answers", "response", "output", "text", "content",
+    "raw",
 )  # fmt: skip
 
 

@@ -45,8 +45,8 @@ class Request:
     model: str | None
     data: Path | None
     options: Mapping[str, Any]
-    generation: Generation = Generation()
-    traffic: Traffic = Traffic()
+    generation: Generation = field(default_factory=Generation)
+    traffic: Traffic = field(default_factory=Traffic)
     limit: int | None = None
     cases: tuple[str, ...] = ()
     epochs: int = 1

@@ -97,7 +97,8 @@ def summarise(
     by_setting: dict[str, list[StoredUnit]] = defaultdict(list)
     for stored in units:
         by_setting[stored.unit.setting].append(stored)
-    return [_setting(benchmark, cases, setting, group, scores) for setting, group in by_setting.items()]
+    best = {case_id: benchmark.best(case.record) for case_id, case in cases.items()}
+    return [_setting(benchmark, cases, setting, group, scores, best) for setting, group in by_setting.items()]
 
 
 def _setting(
@@ -106,13 +107,14 @@ def _setting(
     setting: str,
     units: Sequence[StoredUnit],
     scores: Mapping[str, Mapping[str, Outcome]],
+    best: Mapping[str, Mapping[str, float]],
 ) -> SettingSummary:
     metrics = benchmark.metrics()
     ids = {stored.unit.case for stored in units}
 
     def summary_of(group: Sequence[StoredUnit]) -> dict[str, MetricSummary]:
-        records = [cases[case].record for case in dict.fromkeys(stored.unit.case for stored in group)]
-        maxima = benchmark.maxima(records)
+        in_group = {stored.unit.case for stored in group}
+        maxima = mean_best(best[case] for case in in_group)
         return {m.name: _metric(m, cases, [s.unit for s in group], scores, maxima.get(m.name)) for m in metrics}
 
     return SettingSummary(
@@ -127,6 +129,13 @@ def _setting(
             for breakdown, groups in _grouped(benchmark, cases, units).items()
         },
     )
+
+
+def mean_best(best: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Per metric, the best mean that any answers could reach, from the best score of each case."""
+    rows = list(best)
+    names = rows[0] if rows else ()
+    return {name: fmean(row[name] for row in rows) for name in names}
 
 
 def _grouped(

@@ -289,7 +289,7 @@ def open_run(folder: Path, *, write: bool) -> RunStore:
 
 
 def delete_run(store: RunStore) -> None:
-    """Remove a run that never got an answer; only files that belong to it, and the folder when nothing else is in it."""
+    """Remove a run that never got an answer: only its own files, and the folder when nothing else is in it."""
     folder = store.folder
     store.close()
     for path in folder.glob(f"{FILE}*"):
@@ -343,7 +343,7 @@ def _score_row(outcome: Outcome) -> tuple[float | None, str, str]:
     return None, outcome.reason, outcome.detail
 
 
-# -- texts: long paragraphs are stored once -----------------------------------------------------------------------------
+# -- texts: long paragraphs are stored once ----------------------------------------------------------------------
 
 #: Paragraph ends, as they are and as they look inside a JSON string.
 _PARAGRAPH = re.compile(r"(?<=\n\n)|(?<=\\n\\n)")
