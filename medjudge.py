@@ -15,7 +15,7 @@ def foreign_package() -> str:
     for name in PACKAGES:
         try:
             package = importlib.import_module(name)
-        except Exception as error:  # somebody else's package may do anything on import
+        except (Exception, SystemExit) as error:  # somebody else's package may do anything on import
             return f"the package {name!r} cannot be imported ({error}); install medjudge in an environment of its own"
         place = Path(next(iter(package.__path__), "")).resolve()
         if getattr(package, "DISTRIBUTION", "") != "medjudge" or place.parent != home:

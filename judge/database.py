@@ -7,11 +7,14 @@ Every read and write of a file goes through its one thread, so there is never a 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
+import re
 import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,6 +38,7 @@ class Database:
         self.path = path
         self._queue: queue.SimpleQueue[tuple[Operation[Any], Future[Any]] | None] = queue.SimpleQueue()
         self._closed = False
+        self._entrance = threading.Lock()  # nothing may be queued behind the closing mark
         ready: Future[str] = Future()
         self._thread = threading.Thread(
             target=self._serve,
@@ -55,32 +59,41 @@ class Database:
 
     def close(self) -> None:
         """Commit what is queued and close the file; further operations raise."""
-        if not self._closed:
-            self._closed = True
-            self._queue.put(None)
-            self._thread.join()
+        with self._entrance:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
+        self._thread.join()
 
     def _submit(self, operation: Operation[T]) -> Future[T]:
-        if self._closed:
-            raise RunError(f"{self.path} is closed already")
         future: Future[T] = Future()
-        self._queue.put((operation, future))
+        # what is queued is done even if nobody waits for it any more: an answer was paid for
+        future.set_running_or_notify_cancel()
+        with self._entrance:
+            if self._closed:
+                raise RunError(f"{self.path} is closed already")
+            self._queue.put((operation, future))
         return future
 
     def _serve(self, application_id: int, schema: str, create: bool, read_only: bool, ready: Future[str]) -> None:
         try:
             connection = _connect(self.path, create=create, read_only=read_only)
-            mode = _prepare(connection, self.path, application_id, schema, create=create)
-        except (sqlite3.Error, RunError) as error:
-            ready.set_exception(
-                error if isinstance(error, RunError) else RunError(f"{self.path} cannot be opened: {error}")
-            )
+        except sqlite3.Error as error:
+            ready.set_exception(RunError(f"{self.path} cannot be opened: {error}"))
             return
-        ready.set_result(mode)
-        while (first := self._queue.get()) is not None:
-            if not self._commit_batch(connection, first):
-                break
-        connection.close()
+        with contextlib.closing(connection):
+            try:
+                mode = _prepare(connection, self.path, application_id, schema, create=create)
+            except RunError as error:
+                ready.set_exception(error)
+                return
+            except sqlite3.Error as error:
+                ready.set_exception(RunError(f"{self.path} cannot be opened: {error}"))
+                return
+            ready.set_result(mode)
+            while (first := self._queue.get()) is not None:
+                if not self._commit_batch(connection, first):
+                    break
 
     def _commit_batch(self, connection: sqlite3.Connection, first: tuple[Operation[Any], Future[Any]]) -> bool:
         """Run what is queued in one transaction; False when the closing mark was among it."""
@@ -94,32 +107,47 @@ class Database:
                 open_ = False
                 break
             batch.append(item)
-        connection.execute("BEGIN")
-        settle = [self._attempt(connection, operation, future) for operation, future in batch]
         try:
+            connection.execute("BEGIN")
+            settle = [self._attempt(connection, operation, future) for operation, future in batch]
             connection.execute("COMMIT")
         except sqlite3.Error as error:  # a full disk, say: nobody may use what was not kept
-            if connection.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
             failure = RunError(f"{self.path} cannot be written: {error}")
-            settle = [lambda future=future: future.set_exception(failure) for _, future in batch]  # type: ignore[misc]
+            settle = [partial(future.set_exception, failure) for _, future in batch]
         for report in settle:
             report()
         return open_
 
-    @staticmethod
-    def _attempt(connection: sqlite3.Connection, operation: Operation[Any], future: Future[Any]) -> Callable[[], None]:
-        """Run one operation in its own savepoint, so that its failure leaves its neighbours alone."""
+    def _attempt(
+        self, connection: sqlite3.Connection, operation: Operation[Any], future: Future[Any]
+    ) -> Callable[[], None]:
+        """Run one operation in its own savepoint, so that its failure leaves its neighbours alone.
+
+        Raises:
+            sqlite3.Error: SQLite gave up the whole transaction, as it does when the disk is full.
+        """
         connection.execute("SAVEPOINT operation")
         try:
             result = operation(connection)
         except Exception as error:
-            failure = error
+            if isinstance(error, sqlite3.Error) and not connection.in_transaction:
+                raise
             connection.execute("ROLLBACK TO operation")
             connection.execute("RELEASE operation")
-            return lambda: future.set_exception(failure)
+            return partial(future.set_exception, self._explained(error))
         connection.execute("RELEASE operation")
-        return lambda: future.set_result(result)
+        return partial(future.set_result, result)
+
+    def _explained(self, error: Exception) -> Exception:
+        """What the disk or another process caused, told to the user; a fault of ours stays as it is."""
+        # a damaged file raises the base class itself
+        if not isinstance(error, sqlite3.OperationalError) and type(error) is not sqlite3.DatabaseError:
+            return error
+        explained = RunError(f"{self.path} cannot be read or written: {error}")
+        explained.__cause__ = error
+        return explained
 
 
 def _connect(path: Path, *, create: bool, read_only: bool) -> sqlite3.Connection:
@@ -130,23 +158,37 @@ def _connect(path: Path, *, create: bool, read_only: bool) -> sqlite3.Connection
 
 def _prepare(connection: sqlite3.Connection, path: Path, application_id: int, schema: str, *, create: bool) -> str:
     """Check whose file this is, create the tables, and use write-ahead logging where the file system allows it."""
+    if create:
+        _create_tables(connection, path, application_id, schema)
     (found,) = connection.execute("PRAGMA application_id").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if found != application_id and not (create and tables == 0):
+    if found != application_id:
         raise RunError(f"{path} was not written by medjudge")
-    if tables == 0:
-        wanted = "DELETE" if on_network_file_system(path) else "WAL"
-        mode = connection.execute(f"PRAGMA journal_mode={wanted}").fetchone()[0]
-        connection.execute(f"PRAGMA application_id={application_id}")
-        connection.executescript(schema)
-    else:
-        mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+    (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     connection.execute("PRAGMA synchronous=NORMAL" if mode == "wal" else "PRAGMA synchronous=FULL")
     return str(mode)
 
 
+def _create_tables(connection: sqlite3.Connection, path: Path, application_id: int, schema: str) -> None:
+    """Create the tables of an empty file in one transaction, since another process may be doing the same."""
+    connection.execute("BEGIN IMMEDIATE")
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if tables:
+        connection.execute("ROLLBACK")
+        return
+    connection.execute(f"PRAGMA application_id={application_id}")
+    for statement in schema.split(";"):
+        connection.execute(statement)
+    connection.execute("COMMIT")
+    if not on_network_file_system(path):
+        # refused while another process has the file open: that one asks for it too
+        with contextlib.suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode=WAL")
+
+
 #: File systems over which write-ahead logging is not safe, since it needs memory shared between processes.
-NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "afs", "9p", "ceph", "lustre", "gpfs", "beegfs", "fuse.sshfs")
+NETWORK_FILE_SYSTEMS = (
+    "nfs", "cifs", "smb", "afs", "9p", "ceph", "lustre", "gpfs", "beegfs", "glusterfs", "davfs", "vboxsf", "fuse."
+)  # fmt: skip
 
 
 def on_network_file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> bool:
@@ -155,9 +197,9 @@ def on_network_file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> b
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return False
-    target = path.absolute()
+    target = path.resolve()
     kinds = {
-        Path(fields[1].replace("\\040", " ")): fields[2]
+        Path(re.sub(r"\\([0-7]{3})", lambda escape: chr(int(escape[1], 8)), fields[1])): fields[2]
         for fields in (line.split() for line in lines)
         if len(fields) > 2
     }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from judge.errors import DataError, SpecError
 
-_VARIABLE = re.compile(r"\{\{\s*([a-z_]+)\s*\}\}")
+_VARIABLE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,4 +99,6 @@ def _read(benchmark: str, name: str, own: Path | None) -> Prompt:
         text = source.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise DataError(f"{source}: not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise DataError(f"{source}: cannot be read ({error.strerror})") from None
     return Prompt(name, text.strip(), replaced=own is not None)

@@ -68,6 +68,8 @@ class ModelSpec(Frozen):
         if not self.key_variable:
             return ""
         value = os.environ.get(self.key_variable, "").strip()
+        if not (value.isascii() and value.isprintable()):
+            raise SpecError(f"the environment variable {self.key_variable} holds characters that no key can have")
         if not value and self.key_variable != HTTP_KEY:
             raise SpecError(f"{self.text} needs a key: set the environment variable {self.key_variable}")
         return value
@@ -84,11 +86,11 @@ def parse_model(text: str, *, key_variable: str | None = None) -> ModelSpec:
         SpecError: it has none of the known forms, or lacks a part.
     """
     spec = text.strip()
-    if spec.startswith(("http://", "https://")):
+    if spec.lower().startswith(("http:", "https:")):
         return _http_spec(spec, key_variable)
     if spec in BARE:
         return ModelSpec(text=spec, kind=BARE[spec], name=spec)
-    kind, colon, name = spec.partition(":")
+    kind, colon, name = (part.strip() for part in spec.partition(":"))
     if not colon or not name or not kind:
         raise SpecError(f"{text!r} is no model name; give one of {FORMS}")
     if kind == "openai":
@@ -102,14 +104,22 @@ def parse_model(text: str, *, key_variable: str | None = None) -> ModelSpec:
 
 
 def _http_spec(spec: str, key_variable: str | None) -> ModelSpec:
-    parts = urlsplit(spec)
-    if not parts.hostname:
+    try:
+        parts = urlsplit(spec)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise SpecError(f"{spec!r} is no address ({error}); write http://HOST:PORT/v1#served-name") from None
+    if parts.username or parts.password or parts.query:  # not quoted here: a key may be in it
+        raise SpecError(
+            "the address of a server has the form http://HOST:PORT/v1#served-name, without a query or a key; "
+            "put the key into an environment variable and name it with --api-key-env"
+        )
+    if not host:
         raise SpecError(f"{spec!r} names no host; write http://HOST:PORT/v1#served-name")
     if not parts.fragment:
-        raise SpecError(f"{spec!r} does not say which model; write its served name after a #, e.g. {spec}#my-model")
-    if parts.username or parts.password:
-        raise SpecError("put the key into an environment variable and name it with --api-key-env, not into the URL")
-    url = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, ""))
+        bare = spec.rstrip("#")
+        raise SpecError(f"{spec!r} does not say which model; write its served name after a #, e.g. {bare}#my-model")
+    url = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
     return ModelSpec(text=spec, kind="http", name=parts.fragment, base_url=url, key_variable=key_variable or HTTP_KEY)
 
 
@@ -125,6 +135,25 @@ class Generation(Frozen):
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(gt=0)] | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
+
+
+#: What models in this process need where the user gives nothing; it becomes part of the run's settings and is shown.
+#: A small model may ramble until its window is full, and transformers' own limit of 20 tokens would cut every answer.
+IN_PROCESS: Mapping[Kind, Generation] = {
+    "embedded": Generation(max_tokens=256),
+    "hf": Generation(temperature=0.0, max_tokens=1024),
+}
+
+
+def filled(generation: Generation, kind: Kind) -> Generation:
+    """`generation` with what a model in this process must be told; for any server it stays as it is."""
+    defaults = IN_PROCESS.get(kind, Generation())
+    missing = {
+        name: getattr(defaults, name)
+        for name in ("temperature", "max_tokens")
+        if getattr(generation, name) is None and getattr(defaults, name) is not None
+    }
+    return generation.model_copy(update=missing)
 
 
 class Traffic(Frozen):

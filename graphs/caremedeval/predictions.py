@@ -25,9 +25,8 @@ def transcript_of_prediction(record: Mapping[str, Any], prediction: Any) -> Tran
     if isinstance(prediction, list) and all(isinstance(letter, str) for letter in prediction):
         return _transcript(take_letters(prediction, record["options"]), ", ".join(prediction), "")
     if not isinstance(prediction, str):
-        raise DataError(
-            f"the prediction for {record['id']} is {type(prediction).__name__}; give a text, a list of letters or null"
-        )
+        kind = "a list that holds more than texts" if isinstance(prediction, list) else type(prediction).__name__
+        raise DataError(f"the prediction for {record['id']} is {kind}; give a text, a list of letters or null")
     separated = separate_thinking(prediction)
     if separated.unclosed:
         return _unread("truncated_reasoning", "the thinking was never closed", prediction)

@@ -38,12 +38,13 @@ def read_answer(text: str, options: Mapping[str, str]) -> Answer:
 
 
 def take_letters(given: Sequence[str], options: Mapping[str, str]) -> Answer:
-    """Letters that came as a list."""
+    """Letters that came as a list; when none of several is an option, that is no answer and not "none of them"."""
     by_letter = {key.casefold(): key for key in options}
     named = [letter.strip().casefold() for letter in given]
+    chosen = sorted({by_letter[letter] for letter in named if letter in by_letter})
     return Answer(
-        chosen=sorted({by_letter[letter] for letter in named if letter in by_letter}),
-        how="letters",
-        well_formed=True,
+        chosen=chosen if chosen or not named else None,
+        how="letters" if chosen or not named else "no_such_option",
+        well_formed=bool(chosen) or not named,
         dropped=sorted({letter for letter in named if letter not in by_letter}),
     )

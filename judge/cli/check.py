@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judge.cli.groups import json_option, print_json
+from judge.cli.groups import FiniteRange, json_option, print_json
 
 if TYPE_CHECKING:
     from judge.models.check import EndpointCheck
@@ -23,8 +23,10 @@ def _check(model: str, api_key_env: str | None, timeout: float, as_json: bool) -
     if as_json:
         print_json(_document(found))
     else:
+        from judge.report.text import printable
+
         for line in _lines(found):
-            click.echo(line)
+            click.echo(printable(line))
     return 1 if found.failure else 0
 
 
@@ -67,8 +69,8 @@ check = click.Command(
     params=[
         click.Option(["--model"], required=True, metavar="SPEC", help="The model to check."),
         click.Option(["--api-key-env"], metavar="NAME", help="Environment variable that holds the key."),
-        click.Option(["--timeout"], type=float, default=120.0, show_default=True, metavar="SECONDS",
-                     help="Longest time one request may take."),
+        click.Option(["--timeout"], type=FiniteRange(min=0, min_open=True), default=120.0, show_default=True,
+                     metavar="SECONDS", help="Longest time one request may take."),
         json_option(),
     ],
     help="Is a model's endpoint reachable, and what does it support? Asks a few short questions.",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,16 @@ if TYPE_CHECKING:
     from judge.benchmark import Benchmark, Option
 
 DIRECTORY = click.Path(path_type=Path)
+
+
+class FiniteRange(click.FloatRange):
+    """A number within bounds; click's own type lets NaN and infinity pass."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
 
 
 class BenchmarkGroup(click.Group):
@@ -66,4 +78,9 @@ def json_option() -> click.Option:
 
 def print_json(document: Any) -> None:
     """One JSON document on standard output."""
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+    text = json.dumps(document, ensure_ascii=False, indent=2)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:  # a lone surrogate in what a model said, or a terminal that is not UTF-8
+        text = json.dumps(document, indent=2)
+    click.echo(text)

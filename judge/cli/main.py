@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 
 import click
@@ -55,6 +56,9 @@ def cli() -> None:
 
 def run() -> None:
     """Run the command line and turn our exceptions into one sentence and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a character that the terminal's encoding lacks must not end a run
     try:
         sys.exit(cli(standalone_mode=False) or 0)
     except click.exceptions.Abort:
@@ -68,11 +72,18 @@ def run() -> None:
         error.show()
         sys.exit(2)
     except (UserError, EndpointError, ReplayError) as error:
-        click.echo(f"medjudge: {error}", err=True)
+        _say(error)
         sys.exit(2)
     except MedjudgeError as error:
-        click.echo(f"medjudge: {error}", err=True)
+        _say(error)
         sys.exit(1)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+
+
+def _say(error: MedjudgeError) -> None:
+    """One line; servers' error messages are quoted in it."""
+    from judge.report.text import one_line
+
+    click.echo(f"medjudge: {one_line(str(error))}", err=True)

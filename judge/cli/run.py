@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from judge.cli.groups import DIRECTORY, BenchmarkGroup, benchmark_options, data_option, json_option, print_json
-from judge.errors import SpecError, UserError
+from judge.cli.groups import (
+    DIRECTORY,
+    BenchmarkGroup,
+    FiniteRange,
+    benchmark_options,
+    data_option,
+    json_option,
+    print_json,
+)
+from judge.errors import SpecError
 
 if TYPE_CHECKING:
     from judge.benchmark import Benchmark
@@ -38,7 +47,7 @@ def _model_params() -> list[click.Parameter]:
         click.Option(["--limit"], type=click.IntRange(min=1), metavar="N", help="Only the first N cases."),
         click.Option(["--case", "cases"], multiple=True, metavar="ID", help="Only this case; may be repeated."),
         click.Option(["--epochs"], type=click.IntRange(min=1), default=1, metavar="K", help="Ask each case K times."),
-        click.Option(["--temperature"], type=click.FloatRange(0, 2), help="Sent only if given."),
+        click.Option(["--temperature"], type=FiniteRange(0, 2), help="Sent only if given."),
         click.Option(["--max-tokens"], type=click.IntRange(min=1), help="Longest reply; sent only if given."),
         click.Option(["--extra-body"], metavar="JSON", help="More fields for the request body, as a JSON object."),
     ]
@@ -49,11 +58,11 @@ def _run_params() -> list[click.Parameter]:
     return [
         click.Option(["--connections"], type=click.IntRange(1, 4096), default=16, show_default=True, metavar="N",
                      help="Requests under way at once."),
-        click.Option(["--timeout"], type=click.FloatRange(min=0, min_open=True), default=600.0, show_default=True,
+        click.Option(["--timeout"], type=FiniteRange(min=0, min_open=True), default=600.0, show_default=True,
                      metavar="SECONDS", help="Longest time one request may take; waits for a retry do not count."),
         click.Option(["--tries"], type=click.IntRange(min=1), default=6, show_default=True, metavar="N",
                      help="Requests sent per call at most, retries included."),
-        click.Option(["--retry-for"], type=click.FloatRange(min=0), default=600.0, show_default=True,
+        click.Option(["--retry-for"], type=FiniteRange(min=0), default=600.0, show_default=True,
                      metavar="SECONDS", help="Longest that one call may wait for retries, all waits together."),
         click.Option(["--resume"], type=DIRECTORY, metavar="RUN_DIR", help="Continue this run; asks nothing twice."),
         click.Option(["--retry"], multiple=True, metavar="STATUS",
@@ -151,9 +160,10 @@ def _json_object(text: str | None) -> dict[str, Any]:
 def _report(finished: Finished, *, as_json: bool) -> int:
     """Print the report, then what to do next on standard error; the exit code."""
     from judge.report.tables import print_report
+    from judge.report.text import one_line
 
     ending, report = finished.ending, finished.report
-    name, folder = report["benchmark"], finished.folder
+    name, folder = report["benchmark"], shlex.quote(str(finished.folder))
     document = report | {"interrupted": ending.interrupted, "error": str(ending.error) if ending.error else None}
     if as_json:
         print_json(document)
@@ -161,17 +171,17 @@ def _report(finished: Finished, *, as_json: bool) -> int:
         print_report(report)
     say = _sayer(quiet=as_json)
     if ending.error is not None:
-        click.echo(f"medjudge: {ending.error}", err=True)
+        click.echo(f"medjudge: {one_line(str(ending.error))}", err=True)
     if report["state"] != "complete":
         click.echo(f"Not finished. Continue with: medjudge run {name} --resume {folder}", err=True)
-        return 2 if isinstance(ending.error, UserError) else 130 if ending.interrupted and ending.error is None else 1
+        return 130 if ending.interrupted and ending.error is None else 1
     if report["error_units"]:
         click.echo(
             f"{report['error_units']} units are unscored through errors. "
             f"Ask them again with: medjudge run {name} --resume {folder} --retry errors",
             err=True,
         )
-    say(f"Run: {folder}")
+    say(f"Run: {finished.folder}")
     say(f"Next: medjudge show {folder}            tables with breakdowns")
     say(f"      medjudge show {folder} CASE_ID    one case, whole transcript")
     say(f"      medjudge score {folder} --json    every number as JSON")

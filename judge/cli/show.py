@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from judge.errors import SpecError
 
 if TYPE_CHECKING:
     from judge.benchmark import Benchmark
+    from judge.outcome import Outcome
     from judge.runs.store import RunStore
 
 
@@ -26,7 +28,10 @@ def _show(run_dir: Path, case_id: str | None, as_json: bool) -> None:
         benchmark = benchmark_of(store)
         if case_id is None:
             report = score_run(store, benchmark)
-            print_json(report) if as_json else print_report(report, breakdowns=True)
+            if as_json:
+                print_json(report | {"units": _units(store, benchmark)})
+            else:
+                print_report(report, breakdowns=True)
         else:
             entries = _case(store, benchmark, case_id)
             print_json(entries) if as_json else _print_case(entries)
@@ -34,33 +39,58 @@ def _show(run_dir: Path, case_id: str | None, as_json: bool) -> None:
         store.close()
 
 
+def _units(store: RunStore, benchmark: Benchmark) -> list[dict[str, Any]]:
+    """Every unit in short, with its scores."""
+    from judge.runs.scoring import score_units
+
+    units = store.units()
+    scores = score_units(benchmark, store.cases(), units)
+    return [
+        {
+            "case": stored.unit.case,
+            "setting": stored.unit.setting,
+            "epoch": stored.unit.epoch,
+            "status": stored.status,
+            "flags": list(stored.flags),
+            "scores": _plain(scores[stored.unit.key]),
+        }
+        for stored in units
+    ]
+
+
+def _plain(outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+    """Scores as numbers, and why there is none where there is none."""
+    from judge.outcome import Scored
+
+    return {
+        name: outcome.value if isinstance(outcome, Scored) else {"unscored": outcome.reason}
+        for name, outcome in outcomes.items()
+    }
+
+
 def _case(store: RunStore, benchmark: Benchmark, wanted: str) -> list[dict[str, Any]]:
     """Every unit of a case; an unambiguous beginning of its id is enough."""
     from judge.benchmark import Transcript
-    from judge.outcome import Scored
     from judge.runs.scoring import score_units
 
     cases = store.cases()
     found = [case for case in cases if case == wanted] or [case for case in cases if case.startswith(wanted)]
     if len(found) != 1:
         problem = "no case has an id that begins so" if not found else f"{len(found)} cases have an id that begins so"
-        raise SpecError(f"{wanted}: {problem}; see the ids with: medjudge show {store.folder} --json")
+        example = (found or list(cases))[0]
+        raise SpecError(f"{wanted!r}: {problem} (e.g. {example}); all ids: medjudge show {store.folder} --json")
     units = [stored for stored in store.units() if stored.unit.case == found[0]]
     scores = score_units(benchmark, cases, units)
     entries = []
     for stored in units:
         transcript = stored.transcript or Transcript(stored.status, stored.detail)
-        outcomes = scores[stored.unit.key]
         entries.append(
             {
                 "unit": stored.unit.key,
                 "status": stored.status,
                 "detail": stored.detail,
                 "flags": list(stored.flags),
-                "scores": {
-                    name: outcome.value if isinstance(outcome, Scored) else {"unscored": outcome.reason}
-                    for name, outcome in outcomes.items()
-                },
+                "scores": _plain(scores[stored.unit.key]),
                 "text": benchmark.describe(cases[found[0]].record, transcript),
                 "case": dict(cases[found[0]].record),
                 "transcript": dict(transcript.data),
@@ -78,25 +108,30 @@ def _brief(exchange: Any) -> dict[str, Any]:
 
 def _print_case(entries: list[dict[str, Any]]) -> None:
     from judge.report.tables import number
+    from judge.report.text import one_line, printable
 
     for entry in entries:
         click.secho(f"=== {entry['unit']}: {entry['status']} ===", bold=True)
         if entry["detail"]:
-            click.echo(entry["detail"])
+            click.echo(one_line(entry["detail"]))
         for heading, text in entry["text"]:
-            click.secho(f"--- {heading}", bold=True)
-            click.echo(text)
+            click.secho(f"--- {one_line(heading)}", bold=True)
+            click.echo(printable(text))
         click.secho("--- scores", bold=True)
         for name, value in entry["scores"].items():
             shown = f"unscored ({value['unscored']})" if isinstance(value, dict) else number(value)
             click.echo(f"{name:16} {shown}")
         for exchange in entry["exchanges"]:
-            failure = f", failed: {exchange['error']}" if exchange["error"] else ""
-            click.echo(
-                f"{exchange['address']} attempt {exchange['attempt']}: HTTP {exchange['status']} from "
-                f"{exchange['source']} in {exchange['seconds']:.1f} s, {exchange['tries']} tries{failure}"
-            )
+            click.echo(f"{exchange['address']} attempt {exchange['attempt']}: {one_line(_outcome(exchange))}")
         click.echo()
+
+
+def _outcome(exchange: Mapping[str, Any]) -> str:
+    tries = "1 try" if exchange["tries"] == 1 else f"{exchange['tries']} tries"
+    if exchange["error"]:
+        return f"failed after {tries}: {exchange['error']}"
+    took = f" in {exchange['seconds']:.1f} s, {tries}" if exchange["source"] == "server" else ""
+    return f"HTTP {exchange['status']} from {exchange['source']}{took}"
 
 
 show = click.Command(

@@ -43,10 +43,10 @@ class FileCache:
             return row
 
         row = await self._database.run_async(read)
-        return Answer(row[0], {}, zlib.decompress(row[1]).decode("utf-8")) if row else None
+        return Answer(row[0], {}, zlib.decompress(row[1]).decode("utf-8", errors="surrogatepass")) if row else None
 
     async def keep(self, endpoint: str, body: Mapping[str, JSON], call: Call, answer: Answer) -> None:
-        key, text = _key(endpoint, body, call), zlib.compress(answer.text.encode("utf-8"))
+        key, text = _key(endpoint, body, call), zlib.compress(answer.text.encode("utf-8", errors="surrogatepass"))
         await self._database.run_async(
             lambda db: db.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", (key, answer.status, text)) and None
         )

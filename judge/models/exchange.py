@@ -72,24 +72,50 @@ def body_hash(body: Mapping[str, JSON]) -> str:
 def read_usage(response: str) -> Usage:
     """The token counts of a response text; servers leave out any of them."""
     try:
-        usage = json.loads(response)["usage"]
-        details = usage.get("completion_tokens_details") or {}
-        cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
-        return Usage(
-            _whole(usage.get("prompt_tokens")),
-            _whole(usage.get("completion_tokens")),
-            _whole(details.get("reasoning_tokens")),
-            _whole(cached),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError):
+        usage = _object(_object(json.loads(response)).get("usage"))
+    except (ValueError, RecursionError):
         return Usage()
+    return Usage(
+        _whole(usage.get("prompt_tokens")),
+        _whole(usage.get("completion_tokens")),
+        _whole(_object(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+        _whole(_object(usage.get("prompt_tokens_details")).get("cached_tokens")),
+    )
+
+
+def _object(value: JSON) -> Mapping[str, JSON]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _whole(value: JSON) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """A count; what no database could hold is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
 
 
-_SECRET_SHAPES = re.compile(r"(?i)\b(?:bearer\s+[\w.~+/=-]{8,}|(?:sk|gsk|hf|xai|pk)[-_][\w*-]{8,})")
+def encodable_json(value: JSON) -> str:
+    """`value` as JSON, readable where it can be: a lone surrogate, which no file can hold, becomes an escape."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, default=str)
+    return text
+
+
+def clean(text: str) -> str:
+    """Text that can be encoded: a lone surrogate, which servers do send, becomes U+FFFD."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", errors="surrogatepass").decode("utf-16", errors="replace")
+    return text
+
+
+_SECRET_SHAPES = re.compile(r"(?i)\b(?:bearer\s+[\w.~+/=-]{8,}|(?:sk|gsk|hf|xai|pk)[-_][\w*-]{8,}|AIza[\w-]{20,})")
+
+#: What people give as a key to servers that want none ("none", "test", "EMPTY", "not-needed", "1234"): no secrets,
+#: and words that a model may use.
+_PLACEHOLDER = re.compile(r"(?=.{1,19}$)(?:[A-Za-z]+(?:[-_ ][A-Za-z]+)*|\d{1,8}|.{1,3})")
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
@@ -98,7 +124,7 @@ def redact(text: str, secrets: Iterable[str]) -> str:
     Only known keys are searched for: a model's words must be stored as they came.
     """
     for secret in secrets:
-        if len(secret) >= 4:
+        if secret and not _PLACEHOLDER.fullmatch(secret):
             text = text.replace(secret, "[redacted]")
     return text
 
@@ -120,7 +146,8 @@ def _differences(stored: JSON, asked: JSON, place: str) -> Iterable[str]:
         return
     if isinstance(stored, Mapping) and isinstance(asked, Mapping):
         for key in sorted({*stored, *asked}, key=str):
-            yield from _differences(stored.get(key), asked.get(key), f"{place}.{key}" if place else str(key))
+            old, new = stored.get(key, _ABSENT), asked.get(key, _ABSENT)
+            yield from _differences(old, new, f"{place}.{key}" if place else str(key))
     elif isinstance(stored, list) and isinstance(asked, list) and len(stored) == len(asked):
         for index, (old, new) in enumerate(zip(stored, asked, strict=True)):
             yield from _differences(old, new, f"{place}[{index}]")
@@ -129,9 +156,12 @@ def _differences(stored: JSON, asked: JSON, place: str) -> Iterable[str]:
         yield f"{place}: {old} -> {new}"
 
 
+_ABSENT = object()
+
+
 def _brief_pair(stored: JSON, asked: JSON) -> tuple[str, str]:
     """Both values, long ones cut to the neighbourhood of their first difference."""
-    old, new = (json.dumps(value, ensure_ascii=False, default=str) for value in (stored, asked))
+    old, new = ("not sent" if value is _ABSENT else encodable_json(value) for value in (stored, asked))
     start = max(0, next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0) - 15)
     return _cut(old, start), _cut(new, start)
 

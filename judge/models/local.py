@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from judge.errors import ContextExceeded, SpecError
+from judge.errors import CallFailed, ContextExceeded, SpecError
 from judge.models.address import Address, calling
 from judge.models.chat import Message, merge_same_role
 from judge.models.door import Answer, Door, Endpoint
-from judge.models.exchange import JSON
+from judge.models.exchange import JSON, encodable_json
 from judge.models.reply import Reply, read_completion
-from judge.settings import Generation, ModelSpec
-
-#: Tokens generated where --max-tokens is not given; transformers' own default of 20 would cut every answer.
-DEFAULT_MAX_TOKENS = 1024
+from judge.settings import Generation, ModelSpec, filled
 
 
 class LocalChat:
@@ -24,17 +21,25 @@ class LocalChat:
 
     def __init__(self, spec: ModelSpec, generation: Generation, door: Door) -> None:
         self._spec = spec
-        self._generation = generation
+        self._generation = filled(generation, "hf")
+        self._tokens = self._generation.max_tokens or 0
+        self._template = _template_options(spec, generation.extra_body)
         self._door = door
         self._endpoint = Endpoint(f"hf:{spec.name}", asyncio.Semaphore(1))
         self._tokenizer, self._model = _load(spec)
+        self._one_at_a_time = threading.Lock()
 
     async def ask(self, messages: Sequence[Message], address: Address) -> Reply:
         merged = merge_same_role(messages)
         body = self._body(merged)
 
         async def send() -> Answer:
-            return await asyncio.to_thread(self._generate, merged)
+            given_up = threading.Event()
+            try:
+                return await asyncio.to_thread(self._generate, merged, given_up)
+            except asyncio.CancelledError:
+                given_up.set()  # a thread cannot be cancelled, and two must not generate at once
+                raise
 
         with calling(address) as call:
             exchange = await self._door.exchange(call, self._endpoint, self._spec.name, body, send)
@@ -44,21 +49,22 @@ class LocalChat:
         return {
             "model": self._spec.name,
             "messages": list(messages),
-            "temperature": self._generation.temperature or 0,
-            "max_tokens": self._generation.max_tokens or DEFAULT_MAX_TOKENS,
+            "temperature": self._generation.temperature,
+            "max_tokens": self._tokens,
             **self._generation.extra_body,
         }
 
-    def _generate(self, messages: Sequence[Message]) -> Answer:
+    def _generate(self, messages: Sequence[Message], given_up: threading.Event) -> Answer:
         import torch
 
         inputs = self._encode(messages)
         length = inputs["input_ids"].shape[1]
         self._check_window(length)
-        with torch.inference_mode():
-            output = self._model.generate(**inputs, **self._sampling())
+        with self._one_at_a_time, torch.inference_mode():
+            stop = [lambda ids, scores, **_: torch.full((ids.shape[0],), given_up.is_set(), device=ids.device)]
+            output = self._model.generate(**inputs, **self._sampling(), stopping_criteria=stop)
         new = output[0, length:]
-        stopped = new.shape[0] < (self._generation.max_tokens or DEFAULT_MAX_TOKENS)
+        stopped = new.shape[0] < self._tokens or int(new[-1]) in self._ends()
         text = self._tokenizer.decode(new, skip_special_tokens=True)
         completion = {
             "model": self._spec.name,
@@ -71,35 +77,45 @@ class LocalChat:
             ],
             "usage": {"prompt_tokens": length, "completion_tokens": int(new.shape[0])},
         }
-        return Answer(200, {}, json.dumps(completion, ensure_ascii=False))
+        return Answer(200, {}, encodable_json(completion))
+
+    def _ends(self) -> set[int]:
+        """Ids of the tokens that end a reply."""
+        ids = self._model.generation_config.eos_token_id
+        return set(ids) if isinstance(ids, list) else {ids}
 
     def _encode(self, messages: Sequence[Message]) -> Any:
-        if self._tokenizer.chat_template is None:
-            raise SpecError(f"{self._spec.text!r} has no chat template, so it cannot be asked as a chat model")
-        return self._tokenizer.apply_chat_template(
-            list(messages),
-            add_generation_prompt=True,
-            return_tensors="pt",
-            return_dict=True,
-            **self._template_options(),
-        ).to(self._model.device)
-
-    def _template_options(self) -> dict[str, Any]:
-        options: dict[str, Any] = self._generation.extra_body.get("chat_template_kwargs", {})
-        return options
+        try:
+            return self._tokenizer.apply_chat_template(
+                list(messages),
+                add_generation_prompt=True,
+                return_tensors="pt",
+                return_dict=True,
+                **self._template,
+            ).to(self._model.device)
+        except Exception as error:
+            # templates refuse what they do not know, e.g. a system message, with an exception of jinja2's
+            if type(error).__module__.partition(".")[0] != "jinja2":
+                raise
+            raise CallFailed(f"the model's chat template refuses the messages: {error}", reason="bad_request") from None
 
     def _check_window(self, length: int) -> None:
         window = getattr(self._model.config, "max_position_embeddings", None)
-        wanted = length + (self._generation.max_tokens or DEFAULT_MAX_TOKENS)
-        if window and wanted > window:
+        if window and length + self._tokens > window:
             raise ContextExceeded(f"{length} prompt tokens and the reply do not fit the window of {window} tokens")
 
     def _sampling(self) -> dict[str, Any]:
-        tokens = self._generation.max_tokens or DEFAULT_MAX_TOKENS
         temperature = self._generation.temperature
         if not temperature:
-            return {"max_new_tokens": tokens, "do_sample": False}
-        return {"max_new_tokens": tokens, "do_sample": True, "temperature": temperature}
+            return {"max_new_tokens": self._tokens, "do_sample": False}
+        return {"max_new_tokens": self._tokens, "do_sample": True, "temperature": temperature}
+
+
+def _template_options(spec: ModelSpec, extra: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Options of the chat template; nothing else in an extra body means anything to a model in this process."""
+    if unknown := sorted(set(extra) - {"chat_template_kwargs"}):
+        raise SpecError(f"--extra-body {unknown[0]!r} means nothing to {spec.text!r}; only chat_template_kwargs does")
+    return dict(extra.get("chat_template_kwargs", {}))
 
 
 def _load(spec: ModelSpec) -> tuple[Any, Any]:
@@ -113,4 +129,6 @@ def _load(spec: ModelSpec) -> tuple[Any, Any]:
         model = AutoModelForCausalLM.from_pretrained(spec.name, dtype="auto")
     except (OSError, ValueError) as error:
         raise SpecError(f"{spec.text!r} cannot be loaded: {str(error).splitlines()[0]}") from None
+    if tokenizer.chat_template is None:
+        raise SpecError(f"{spec.text!r} has no chat template, so it cannot be asked as a chat model")
     return tokenizer, model.to("cuda" if torch.cuda.is_available() else "cpu").eval()

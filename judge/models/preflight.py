@@ -11,6 +11,7 @@ import httpx2
 
 from judge.errors import Refused, Unreachable
 from judge.models.door import Answer
+from judge.models.exchange import redact_error
 from judge.models.retry import Retryable, error_message
 from judge.models.transport import bare_transport, send_once
 
@@ -33,37 +34,40 @@ class Preflight:
     notes: tuple[str, ...]
 
 
-async def preflight(url: str, name: str, key: str) -> Preflight:
+async def preflight(url: str, name: str, key: str, *, patience: float = PATIENCE) -> Preflight:
     """List the server's models.
+
+    Args:
+        patience: seconds that the answer may take.
 
     Raises:
         Unreachable: no connection, or no answer in time.
         Refused: it rejects the key.
     """
-    answer = await _get(f"{url}/models", key)
-    if answer is None or answer.status >= 500 or answer.status == 429:
-        return Preflight((), None, ())
-    if answer.status in (401, 403):
-        raise Refused(f"{url} refuses the key (HTTP {answer.status}: {error_message(answer.text)})")
-    entries = _entries(answer) if answer.status == 200 else []
+    answer = await _get(f"{url}/models", key, patience)
+    if answer is not None and answer.status == 401:
+        shown = error_message(redact_error(answer.text, [key]))
+        raise Refused(f"{url} refuses the key (HTTP {answer.status}: {shown})")
+    # 403 is no refusal: keys may be allowed to chat but not to list
+    entries = _entries(answer) if answer is not None and answer.status == 200 else []
     models = tuple(str(entry.get("id", "")) for entry in entries)
     mine = next((entry for entry in entries if entry.get("id") == name), entries[0] if len(entries) == 1 else {})
     notes: tuple[str, ...] = ()
-    if models and name not in models:
+    if models and not {name, f"{name}:latest"} & {*models}:  # Ollama's default tag
         shown = ", ".join(models[:5]) + (", …" if len(models) > 5 else "")
         notes = (f"{url} does not list a model named {name!r}; it lists {shown}",)
     return Preflight(models, _window(mine), notes)
 
 
-async def _get(url: str, key: str) -> Answer | None:
+async def _get(url: str, key: str, patience: float) -> Answer | None:
     """The answer, or None where there was one that is no JSON."""
     headers = {"authorization": f"Bearer {key}"} if key else {}
     transport = bare_transport()
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(patience):
             return await send_once(transport, httpx2.Request("GET", url, headers=headers))
     except TimeoutError:
-        raise Unreachable(f"{url} did not answer within {PATIENCE:g} s") from None
+        raise Unreachable(f"{url} did not answer within {patience:g} s") from None
     except Retryable as failure:
         if failure.reason != "connection_error":
             return None
@@ -86,4 +90,4 @@ def _window(entry: dict[str, Any]) -> int | None:
         entry.get("context_length"),
         meta.get("n_ctx") if isinstance(meta, dict) else None,
     )
-    return next((value for value in found if isinstance(value, int) and value > 0), None)
+    return next((value for value in found if type(value) is int and value > 0), None)

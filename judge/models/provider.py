@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, convert_to_messages
 
-from judge.errors import SpecError
+from judge.errors import MedjudgeError, SpecError
 from judge.models.address import Address, calling
 from judge.models.chat import Message, merge_same_role
 from judge.models.door import Answer, Door, Endpoint
-from judge.models.exchange import JSON
+from judge.models.exchange import JSON, encodable_json
 from judge.models.reply import Reply, read_completion
 from judge.models.retry import Retryable, failure_of
 from judge.settings import Generation, ModelSpec
@@ -50,34 +49,77 @@ class ProviderChat:
         return read_completion(exchange.response, prompt=str(merged[-1]["content"]))
 
     async def _send(self, messages: Sequence[Message]) -> Answer:
-        """One request; a provider's exceptions carry the HTTP status in the attribute `status_code`, if at all."""
         try:
             reply = await self._client.ainvoke(convert_to_messages([dict(message) for message in messages]))
-        except (ConnectionError, TimeoutError) as error:
-            raise Retryable("connection_error", str(error) or type(error).__name__) from error
         except Exception as error:
-            status = getattr(error, "status_code", None)
-            if not isinstance(status, int):
+            failure = _failure(error, any_success=self._endpoint.successes > 0)
+            if failure is None:
                 raise
-            failure = failure_of(status, {}, str(error), any_success=self._endpoint.successes > 0)
             raise failure from error
-        return Answer(200, {}, json.dumps(as_completion(reply, self._spec.name), ensure_ascii=False))
+        return Answer(200, {}, encodable_json(as_completion(reply, self._spec.name)))
+
+
+def _failure(error: Exception, *, any_success: bool) -> Exception | None:
+    """What a provider's own exception means for the call, as far as it tells; None: it does not."""
+    if isinstance(error, MedjudgeError):
+        return None
+    response = getattr(error, "response", None)
+    status = _status(error) or _status(response)
+    if status is not None:
+        headers = getattr(response, "headers", None)
+        lower = {str(k).lower(): str(v) for k, v in headers.items()} if isinstance(headers, Mapping) else {}
+        return failure_of(status, lower, str(error), any_success=any_success)
+    shown = f"{type(error).__name__}: {error}"
+    if any(isinstance(cause, TimeoutError) or "Timeout" in type(cause).__name__ for cause in _causes(error)):
+        return Retryable("timeout", shown)
+    if any(isinstance(cause, ConnectionError) or "Connect" in type(cause).__name__ for cause in _causes(error)):
+        return Retryable("connection_error", shown)
+    return None
+
+
+def _status(source: Any) -> int | None:
+    """The HTTP status in an exception or response, under the names that providers' SDKs use."""
+    found = (getattr(source, name, None) for name in ("status_code", "http_status", "code", "status"))
+    return next((int(value) for value in found if isinstance(value, int) and 300 <= value < 600), None)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
 
 
 def as_completion(reply: Any, model: str) -> dict[str, JSON]:
     """A LangChain message in the shape of a chat completion, as far as it tells."""
     metadata = getattr(reply, "response_metadata", {}) or {}
     usage = getattr(reply, "usage_metadata", None) or {}
-    finish = metadata.get("finish_reason") or metadata.get("stop_reason") or metadata.get("done_reason") or ""
-    finish = {"max_tokens": "length", "MAX_TOKENS": "length", "end_turn": "stop"}.get(finish, finish)
+    found = (metadata.get(key) for key in ("finish_reason", "stop_reason", "stopReason", "done_reason"))
+    finish = str(next(filter(None, found), ""))
     extra = getattr(reply, "additional_kwargs", {}) or {}
     message = {"role": "assistant", "content": reply.content if isinstance(reply, AIMessage) else str(reply)}
     message |= {key: extra[key] for key in ("reasoning_content", "reasoning", "refusal") if extra.get(key)}
     return {
         "model": metadata.get("model_name") or metadata.get("model") or model,
-        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-        "usage": {"prompt_tokens": usage.get("input_tokens"), "completion_tokens": usage.get("output_tokens")},
+        "choices": [{"index": 0, "message": message, "finish_reason": _FINISH.get(finish.lower(), finish)}],
+        "usage": {
+            "prompt_tokens": usage.get("input_tokens"),
+            "completion_tokens": usage.get("output_tokens"),
+            "prompt_tokens_details": {"cached_tokens": (usage.get("input_token_details") or {}).get("cache_read")},
+            "completion_tokens_details": {
+                "reasoning_tokens": (usage.get("output_token_details") or {}).get("reasoning")
+            },
+        },
     }
+
+
+#: Providers' words for how a reply ended -> those of a chat completion.
+_FINISH: Mapping[str, str] = {
+    "stop": "stop", "end_turn": "stop", "stop_sequence": "stop", "complete": "stop",
+    "max_tokens": "length", "model_length": "length", "model_context_window_exceeded": "length",
+    "safety": "content_filter", "content_filtered": "content_filter", "guardrail_intervened": "content_filter",
+    "refusal": "content_filter", "blocklist": "content_filter", "prohibited_content": "content_filter",
+    "recitation": "content_filter", "spii": "content_filter",
+}  # fmt: skip
 
 
 def _parameters(generation: Generation) -> dict[str, JSON]:

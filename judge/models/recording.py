@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from judge.errors import DataError, UserError
-from judge.models.exchange import Exchange
+from judge.errors import DataError, RunError, UserError
+from judge.models.exchange import Exchange, encodable_json
 
 FORMAT = 1
 
@@ -42,26 +45,37 @@ class Recording:
 class Recorder:
     """Appends exchanges to a recording.
 
-    A torn last line, left by a crash, is cut off before anything is appended.
+    A torn last line, left by a crash, is cut off before anything is appended; what is recorded already is passed over.
 
     Raises:
         UserError: the file exists and does not belong to this run (another nonce), or cannot be written.
     """
 
     def __init__(self, path: Path, header: Header) -> None:
-        if path.exists() and path.stat().st_size:
+        self._path = path
+        self._known: set[tuple[str, int]] = set()
+        if path.is_file():
             _cut_torn_line(path)
-            existing = load_recording(path).header
-            if existing.nonce != header.nonce:
+        if path.is_file() and path.stat().st_size:
+            existing = load_recording(path)
+            if existing.header.nonce != header.nonce:
                 raise UserError(f"{path} holds the recording of another run; name a new file after --record")
-            self._file: IO[str] = _open(path, "a")
+            self._known = {(exchange.address, exchange.attempt) for exchange in existing.exchanges.values()}
+            self._file = _open(path)
         else:
-            self._file = _open(path, "x" if not path.exists() else "w")
+            self._file = _open(path)
             self._write({"medjudge_recording": FORMAT, "nonce": header.nonce, "models": dict(header.models),
                          "facts": dict(header.facts)})  # fmt: skip
 
     def add(self, exchange: Exchange) -> None:
-        """Write one exchange and hand it to the operating system."""
+        """Write one exchange and hand it to the operating system.
+
+        Raises:
+            RunError: the file cannot be written any more, e.g. the disk is full; it ends with a whole line.
+        """
+        if (exchange.address, exchange.attempt) in self._known:
+            return
+        self._known.add((exchange.address, exchange.attempt))
         line = {
             "address": exchange.address,
             "attempt": exchange.attempt,
@@ -77,14 +91,15 @@ class Recorder:
         self._file.close()
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        # a lone surrogate in a model's reply must not end the run: ASCII escapes carry it
+        data = encodable_json(line).encode("utf-8") + b"\n"
+        start = self._file.seek(0, os.SEEK_END)
         try:
-            text = json.dumps(line, ensure_ascii=False)
-            text.encode("utf-8")
-        except UnicodeEncodeError:
-            text = json.dumps(line)
-        self._file.write(text + "\n")
-        self._file.flush()
+            while data:
+                data = data[self._file.write(data) :]
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._file.truncate(start)
+            raise RunError(f"{self._path} cannot be written: {os.strerror(error.errno or 0)}") from None
 
 
 def load_recording(path: Path) -> Recording:
@@ -104,20 +119,20 @@ def load_recording(path: Path) -> Recording:
     return Recording(path, header, exchanges)
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: Path) -> list[bytes]:
+    """Lines as bytes, since one torn within a character is no text; split on \\n only: U+2028 occurs in records."""
     if not path.is_file():
         raise DataError(f"{path}: no such recording")
     try:
-        text = path.read_bytes().decode("utf-8-sig", errors="surrogatepass")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    lines = text.split("\n")  # on \n only: U+2028 and U+0085 occur inside records
-    return lines[:-1] if lines[-1] == "" else lines
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+    return lines[:-1] if lines[-1] == b"" else lines
 
 
-def _read_header(path: Path, lines: list[str]) -> Header:
+def _read_header(path: Path, lines: list[bytes]) -> Header:
     try:
-        header = json.loads(lines[0])
+        header = json.loads(lines[0].removeprefix(codecs.BOM_UTF8))
         if header["medjudge_recording"] != FORMAT:
             raise DataError(f"{path}: recording format {header['medjudge_recording']!r}; this version reads {FORMAT}")
         return Header(str(header["nonce"]), dict(header["models"]), dict(header.get("facts", {})))
@@ -125,7 +140,7 @@ def _read_header(path: Path, lines: list[str]) -> Header:
         raise DataError(f"{path}: its first line is not the header of a medjudge recording") from None
 
 
-def _read_exchange(path: Path, number: int, line: str) -> Exchange:
+def _read_exchange(path: Path, number: int, line: bytes) -> Exchange:
     try:
         item = json.loads(line)
         response = item["response"]
@@ -137,11 +152,11 @@ def _read_exchange(path: Path, number: int, line: str) -> Exchange:
             endpoint="",
             body=dict(item["request"]),
             status=int(item["status"]),
-            response=response if isinstance(response, str) else json.dumps(response, ensure_ascii=False),
+            response=response if isinstance(response, str) else encodable_json(response),
             error=str(item.get("error", "")),
             source="replay",
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"{path}: line {number} is not an exchange ({error!r})") from None
 
 
@@ -149,12 +164,12 @@ def _parsed(response: str) -> Any:
     """The response as JSON where that keeps every byte of meaning, else as text."""
     try:
         value = json.loads(response)
-    except ValueError:
+    except (ValueError, RecursionError):
         return response
     return response if isinstance(value, str) else value
 
 
-def _is_json(line: str) -> bool:
+def _is_json(line: bytes) -> bool:
     try:
         json.loads(line)
     except ValueError:
@@ -163,21 +178,25 @@ def _is_json(line: str) -> bool:
 
 
 def _cut_torn_line(path: Path) -> None:
-    with path.open("rb+") as file:
-        content = file.read()
-        if content.endswith(b"\n"):
+    try:
+        content = path.read_bytes()
+        if not content or content.endswith(b"\n"):
             return
         last = content[content.rfind(b"\n") + 1 :]
-        if _is_json(last.decode("utf-8", errors="replace")):
-            file.write(b"\n")
-        else:
-            file.truncate(len(content) - len(last))
+        with path.open("rb+") as file:
+            if _is_json(last):
+                file.seek(0, os.SEEK_END)
+                file.write(b"\n")
+            else:
+                file.truncate(len(content) - len(last))
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {os.strerror(error.errno or 0)}") from None
 
 
-def _open(path: Path, mode: str) -> IO[str]:
+def _open(path: Path) -> FileIO:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open(mode, encoding="utf-8", newline="\n")
+        return FileIO(path, "a+")
     except OSError as error:
         raise UserError(f"{path} cannot be written: {os.strerror(error.errno or 0)}") from None
 

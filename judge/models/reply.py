@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from judge.models.exchange import JSON, Usage, read_usage
+from judge.models.exchange import JSON, Usage, clean, read_usage
 from judge.outcome import Unscored
 from judge.replies import separate_thinking
 
@@ -19,7 +20,7 @@ class Reply:
     """What a model said.
 
     Attributes:
-        text: the answer, without thinking and without markup around it removed.
+        text: the answer without the thinking; its markup is left as it is.
         thinking: reasoning text, from whichever field or tags it came; never parsed for an answer.
         reasoning_key, reasoning_value: the message field the server used for reasoning and what it held, to be sent
             back unchanged in the next turn to servers that want it; key empty when none was used.
@@ -57,8 +58,8 @@ def read_completion(response: str, *, prompt: str = "") -> Reply:
     Every shape a server may send gives a `Reply`; nothing raises.
     """
     try:
-        parsed = json.loads(response)
-    except ValueError:
+        parsed = _parse(response)
+    except (ValueError, RecursionError):
         return _no_reply("malformed_response", "the response is no JSON")
     if not isinstance(parsed, Mapping) or "choices" not in parsed:
         return _no_reply("malformed_response", "the response has no 'choices'")
@@ -72,18 +73,28 @@ def read_completion(response: str, *, prompt: str = "") -> Reply:
     return _read_message(parsed, choice, message, read_usage(response), prompt)
 
 
+#: The escape of a surrogate; alone, it stands for no character.
+_SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}|[\ud800-\udfff]")
+
+
+def _parse(response: str) -> JSON:
+    """The response without lone surrogates: whatever is read from it can be stored and sent back."""
+    parsed = json.loads(response)
+    return json.loads(clean(json.dumps(parsed, ensure_ascii=False))) if _SURROGATE.search(response) else parsed
+
+
 def _read_message(
     parsed: Mapping[str, JSON], choice: Mapping[str, JSON], message: Mapping[str, JSON], usage: Usage, prompt: str
 ) -> Reply:
     content, inline = _content(message.get("content"))
-    separated = separate_thinking(_without_echo(clean(content), prompt))
+    separated = separate_thinking(_without_echo(content, prompt))
     key, value, reasoning = _reasoning(message)
     finish = str(choice.get("finish_reason") or "")
     thinking = "\n\n".join(part for part in (reasoning, inline, separated.thinking) if part)
     text = separated.answer.strip()
     return Reply(
         text=text,
-        thinking=clean(thinking),
+        thinking=thinking,
         reasoning_key=key,
         reasoning_value=value,
         finish_reason=finish,
@@ -105,11 +116,15 @@ def _why_unreadable(
         return Unscored("content_filter", "the server's content filter ended the reply")
     if unclosed:
         return Unscored("truncated_reasoning", "the thinking was never closed, so there is no answer after it")
-    if finish == "length":
+    if finish.casefold() in _CUT:
         return Unscored("truncated", "the reply reached the token limit")
     if not text:
         return Unscored("empty_reply", "there is reasoning but no answer" if thinking else "the reply is empty")
     return None
+
+
+#: How servers say that a reply reached the token limit.
+_CUT = frozenset({"length", "max_tokens", "model_length"})
 
 
 def _content(content: JSON) -> tuple[str, str]:
@@ -125,7 +140,7 @@ def _content(content: JSON) -> tuple[str, str]:
             texts.append(part)
         elif isinstance(part, Mapping):
             kind = str(part.get("type", ""))
-            (thoughts if kind in ("thinking", "reasoning") else texts).append(_flat(part))
+            (thoughts if "thinking" in kind or "reasoning" in kind else texts).append(_flat(part))
     return "".join(texts), "\n".join(thoughts)
 
 
@@ -138,16 +153,16 @@ def _reasoning(message: Mapping[str, JSON]) -> tuple[str, JSON, str]:
     return "", None, ""
 
 
-def _flat(value: JSON) -> str:
-    """The text inside a reasoning field or content part, however nested."""
+def _flat(value: JSON, depth: int = 8) -> str:
+    """The text inside a reasoning field or content part, nested as servers do and no deeper than `depth`."""
     if isinstance(value, str):
         return value
-    if isinstance(value, list):
-        return "\n".join(text for item in value if (text := _flat(item)))
-    if isinstance(value, Mapping):
-        for key in ("text", "thinking", "summary", "content", "reasoning"):
+    if depth and isinstance(value, list):
+        return "\n".join(text for item in value if (text := _flat(item, depth - 1)))
+    if depth and isinstance(value, Mapping):
+        for key in ("text", "thinking", "summary", "content", "reasoning", "reasoning_content"):
             if value.get(key):
-                return _flat(value[key])
+                return _flat(value[key], depth - 1)
     return ""
 
 
@@ -156,15 +171,6 @@ def _without_echo(text: str, prompt: str) -> str:
     prompt = prompt.strip()
     lead = text.lstrip()
     return lead[len(prompt) :] if len(prompt) > 40 and lead.startswith(prompt) else text
-
-
-def clean(text: str) -> str:
-    """Text that can be encoded: a lone surrogate, which servers do send, becomes U+FFFD."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16", errors="surrogatepass").decode("utf-16", errors="replace")
-    return text
 
 
 def _no_reply(reason: str, detail: str) -> Reply:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,26 +14,27 @@ from typing import Any
 from tenacity import RetryCallState
 
 from judge.errors import CallFailed, ContextExceeded, MedjudgeError, Refused
+from judge.models.exchange import clean
+
+
+#: Reasons of failures that may pass.
+RETRIED = frozenset({"rate_limited", "server_error", "timeout", "connection_error", "malformed_response"})
 
 
 class Retryable(Exception):
     """A failure that may pass: rate limit, server error, lost connection, time-out, a garbled body.
 
     Attributes:
-        reason: the unscored reason if no further try helps.
+        reason: the unscored reason if no further try helps; one of `RETRIED`.
         wait: seconds the server asked us to wait, if it did.
         status: HTTP status, 0 when there was no response.
-        sent: whether the server can have seen the request.
     """
 
-    def __init__(
-        self, reason: str, message: str, *, wait: float | None = None, status: int = 0, text: str = ""
-    ) -> None:
+    def __init__(self, reason: str, message: str, *, wait: float | None = None, status: int = 0) -> None:
         super().__init__(message)
         self.reason = reason
         self.wait = wait
         self.status = status
-        self.text = text
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class RetryPolicy:
         if failure.wait is not None:
             # a little spread, so that the calls of a whole run do not come back in the same instant
             return failure.wait + random.uniform(0, 0.1 * min(failure.wait, 10.0) + 0.01)
-        ceiling = min(self.longest_wait, self.first_wait * 2.0 ** (state.attempt_number - 1))
+        ceiling = min(self.longest_wait, self.first_wait * 2.0 ** min(state.attempt_number - 1, 60))
         return random.uniform(ceiling / 2, ceiling)
 
     def exhausted(self, state: RetryCallState) -> bool:
@@ -80,7 +82,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
         return seconds
     try:
         moment = parsedate_to_datetime(value)
-    except (ValueError, TypeError, IndexError):
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -109,7 +111,12 @@ _CONTEXT_MARKS = (
     "longer than the maximum model length",
 )
 _QUOTA_MARKS = ("insufficient_quota", "billing_hard_limit", "exceeded your current quota", "insufficient credits")
-_MODEL_MARKS = ("model_not_found", "model not found", "does not exist", "unknown model", "no such model")
+_MODEL_MARKS = re.compile(
+    r"model_not_found|(?:unknown|invalid|no such) model|model\b[^.]{0,100}?\b(?:not found|not exist)", re.IGNORECASE
+)
+
+#: Statuses that concern every call unless one has been answered: a wrong key, address or model.
+_REFUSING = frozenset({301, 302, 303, 307, 308, 403, 404, 405})
 
 
 def failure_of(status: int, headers: Mapping[str, str], text: str, *, any_success: bool) -> Retryable | MedjudgeError:
@@ -117,7 +124,7 @@ def failure_of(status: int, headers: Mapping[str, str], text: str, *, any_succes
 
     Args:
         any_success: whether this endpoint has answered any call before; if it has, a 403 or 404 concerns one call,
-            if not, all of them.
+            if not, all of them, as do a redirect and a 405, which an address with a wrong path gets.
     """
     lower = text[:4000].lower()
     message = f"HTTP {status}: {error_message(text)}"
@@ -127,12 +134,12 @@ def failure_of(status: int, headers: Mapping[str, str], text: str, *, any_succes
         return Refused(f"the account has no credit left ({message})")
     if status in RETRYABLE_STATUS or status >= 500:
         reason = "rate_limited" if status == 429 else "server_error"
-        return Retryable(reason, message, wait=retry_after(headers), status=status, text=text)
+        return Retryable(reason, message, wait=retry_after(headers), status=status)
     if status == 401:
         return Refused(f"the server refuses the key ({message})")
-    if status in (403, 404) and not any_success:
+    if status in _REFUSING and not any_success:
         return Refused(f"the server refuses the call ({message})")
-    if status == 400 and not any_success and any(mark in lower for mark in _MODEL_MARKS):
+    if status == 400 and not any_success and _MODEL_MARKS.search(message):
         return Refused(f"the server does not know the model ({message})")
     return CallFailed(message, reason="bad_request")
 
@@ -144,6 +151,6 @@ def error_message(text: str) -> str:
         error = parsed.get("error", parsed) if isinstance(parsed, dict) else parsed
         message = error.get("message", error) if isinstance(error, dict) else error
         shown = message if isinstance(message, str) else json.dumps(message)
-    except ValueError:
+    except (ValueError, RecursionError):
         shown = text
-    return " ".join(shown.split())[:300] or "(empty body)"
+    return clean(" ".join(shown.split())[:300]) or "(empty body)"

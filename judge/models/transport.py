@@ -19,22 +19,33 @@ from judge.models.door import Answer, Door, Endpoint
 from judge.models.exchange import JSON, Exchange
 from judge.models.retry import Retryable
 
+#: What the SDK takes from the environment about an account at OpenAI; other servers must not see it.
+ACCOUNT_HEADERS = ("openai-organization", "openai-project")
 
-def http_client(door: Door, endpoint: Endpoint) -> httpx2.AsyncClient:
-    """A client whose POST requests pass `door`; close it after use."""
-    return httpx2.AsyncClient(transport=DoorTransport(door, endpoint), timeout=None)
+
+def http_client(door: Door, endpoint: Endpoint, *, openai_account: bool = False) -> httpx2.AsyncClient:
+    """A client whose POST requests pass `door`; close it after use.
+
+    Args:
+        openai_account: whether the endpoint may be told the OpenAI organisation and project.
+    """
+    hidden = () if openai_account else ACCOUNT_HEADERS
+    return httpx2.AsyncClient(transport=DoorTransport(door, endpoint, hidden), timeout=None)
 
 
 class DoorTransport(httpx2.AsyncBaseTransport):
     """Answers requests from the door; sends them, where it must, over aiohttp."""
 
-    def __init__(self, door: Door, endpoint: Endpoint) -> None:
+    def __init__(self, door: Door, endpoint: Endpoint, hidden_headers: tuple[str, ...] = ()) -> None:
         self._door = door
         self._endpoint = endpoint
+        self._hidden_headers = hidden_headers
         self._inner = bare_transport()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         body: Mapping[str, JSON] = json.loads(await request.aread())
+        for name in self._hidden_headers:
+            request.headers.pop(name, None)
 
         async def send() -> Answer:
             return await send_once(self._inner, request)
@@ -67,10 +78,14 @@ async def send_once(transport: httpx2.AsyncBaseTransport, request: httpx2.Reques
     """
     try:
         response = await transport.handle_async_request(request)
-        content = await response.aread()
-        await response.aclose()
+        try:
+            content = await response.aread()
+        finally:  # on a time-out in the middle of a body, too
+            await response.aclose()
     except (httpx2.TransportError, aiohttp.ClientError, OSError) as error:
-        raise Retryable("connection_error", f"{type(error).__name__}: {error or 'the connection was lost'}") from error
+        # the SDK's transport gives many of aiohttp's errors another, misleading name
+        name = type(error.__cause__ or error).__name__
+        raise Retryable("connection_error", f"{name}: {error or 'the connection was lost'}") from error
     except httpx2.DecodingError as error:
         raise Retryable("malformed_response", f"the body cannot be decoded: {error}") from error
     text = content.decode("utf-8", errors="replace")
@@ -82,7 +97,7 @@ def _unmask(answer: Answer) -> Answer:
     """A success must be a JSON object; some gateways hide an error and its code inside one, which is brought out."""
     try:
         parsed = json.loads(answer.text)
-    except ValueError:
+    except (ValueError, RecursionError):
         parsed = None
     if not isinstance(parsed, dict):
         shown = " ".join(answer.text.split())[:120] or "nothing"

@@ -2,54 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
-from judge.benchmark import ANSWERED, registry
+from judge.benchmark import ANSWERED, PENDING, registry
+from judge.report.text import one_line, printable
 
 #: Width of tables where there is no terminal to ask.
 PIPE_WIDTH = 120
 
 
 def console() -> Console:
-    """Standard output; wide enough for the tables when it is a pipe."""
-    plain = Console(highlight=False)
-    return plain if plain.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+    """Standard output; wide enough for the tables when it is a pipe. Brackets in names are no markup."""
+    plain = Console(highlight=False, markup=False, emoji=False)
+    return plain if plain.is_terminal else Console(highlight=False, markup=False, emoji=False, width=PIPE_WIDTH)
 
 
 def print_report(report: Mapping[str, Any], *, breakdowns: bool = False) -> None:
     """The tables of a report as `judge.runs.scoring.report_of` makes it."""
     out = console()
     for line in heading(report):
-        out.print(line, markup=False)
+        out.print(printable(line))
     out.print(overview(report["settings"]))
     for setting in report["settings"]:
-        out.print(metric_table(setting))
+        for table in metric_tables(setting, out):
+            out.print(table)
         for line in status_lines(report["benchmark"], setting):
-            out.print(f"  {line}", markup=False)
+            out.print(f"  {line}")
         if breakdowns:
             for name, groups in setting["by"].items():
-                out.print(breakdown_table(setting, name, groups))
+                for table in breakdown_tables(setting, name, groups, out):
+                    out.print(table)
     out.print(signature_table(report["settings"]))
     if report["tokens"]:
         out.print(token_table(report["tokens"]))
     for warning in report["warnings"]:
-        out.print(f"Note: {warning}.", markup=False)
+        out.print(f"Note: {one_line(warning)}.")
 
 
 def heading(report: Mapping[str, Any]) -> list[str]:
     spec = report["spec"]
     settings = f"{report['benchmark']} · {report['model']}"
+    if spec["model"]["kind"] == "imported":
+        return [settings, " · ".join([*_chosen(spec), "predictions made elsewhere"])]
     asked = [f"{key} {value}" for key, value in spec["generation"].items() if value not in (None, {})]
-    options = [f"{key} {value}" for key, value in spec["options"].items() if isinstance(value, str)]
     counted = [f"epochs {spec['epochs']}"] if spec["epochs"] > 1 else []
-    rest = [*options, *(asked or ["temperature and reply length: the server's defaults"]), *counted]
+    rest = [*_chosen(spec), *(asked or ["temperature and reply length: the server's defaults"]), *counted]
     state = [] if report["state"] == "complete" else ["NOT FINISHED: what is missing counts as unscored (not_run)"]
     return [settings, " · ".join(rest), *state]
+
+
+def _chosen(spec: Mapping[str, Any]) -> list[str]:
+    """The benchmark's options, and which cases when not all."""
+    options = [f"{key} {value}" for key, value in spec["options"].items() if isinstance(value, str)]
+    few = ["chosen cases only"] if spec["cases"] else []
+    first = [f"first {spec['limit']} cases only"] if spec["limit"] is not None else []
+    return [*options, *few, *first]
 
 
 def overview(settings: Sequence[Mapping[str, Any]]) -> Table:
@@ -71,27 +84,41 @@ def _scored(group: Mapping[str, Any]) -> str:
     return f"{shown} / {group['n_units']}"
 
 
-def metric_table(setting: Mapping[str, Any]) -> Table:
-    """One setting in full."""
+#: Column -> its cell; the first four are about the number, the others about what it rests on.
+COLUMNS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "mean": lambda metric: number(metric["mean"]),
+    "s.e.": lambda metric: number(metric["se"]),
+    "95 % interval": lambda metric: span(metric["interval"]),
+    "reachable": lambda metric: number(metric["maximum"]),
+    "scored": lambda metric: str(metric["n_scored"]),
+    "unscored": lambda metric: str(metric["n_unscored"]),
+    "bounds": lambda metric: span(metric["bounds"]),
+}
+
+
+def metric_tables(setting: Mapping[str, Any], out: Console) -> list[Table]:
+    """One setting in full: one table, or two where the terminal is narrow, since no number may be cut."""
+    names = list(COLUMNS)
+    whole = metric_table(setting, names)
+    return [whole] if _fits(whole, out) else [metric_table(setting, names[:4]), metric_table(setting, names[4:])]
+
+
+def metric_table(setting: Mapping[str, Any], columns: Sequence[str]) -> Table:
     some = next(iter(setting["metrics"].values()), None)
     clusters = f", {some['n_clusters']} clusters" if some else ""
     title = f"{setting['setting']}: {setting['n_cases']} cases, {setting['n_units']} units{clusters}"
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     table.add_column("metric", no_wrap=True)
-    for column in ("mean", "s.e.", "95 % interval", "scored", "unscored", "bounds", "reachable"):
+    for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     for metric in setting["metrics"].values():
-        table.add_row(
-            metric["title"],
-            number(metric["mean"]),
-            number(metric["se"]),
-            span(metric["interval"]),
-            str(metric["n_scored"]),
-            str(metric["n_unscored"]),
-            span(metric["bounds"]),
-            number(metric["maximum"]),
-        )
+        table.add_row(metric["title"], *(COLUMNS[column](metric) for column in columns))
     return table
+
+
+def _fits(table: Table, out: Console) -> bool:
+    natural = Measurement.get(out, out.options.update(max_width=10_000), table).maximum
+    return natural <= out.width
 
 
 def signature_table(settings: Sequence[Mapping[str, Any]]) -> Table:
@@ -109,7 +136,8 @@ def status_lines(benchmark: str, setting: Mapping[str, Any]) -> list[str]:
     lines = []
     unscored = {status: count for status, count in setting["statuses"].items() if status != ANSWERED}
     if unscored:
-        lines.append("unscored: " + ", ".join(f"{status} {count}" for status, count in unscored.items()))
+        named = (("not_run" if status == PENDING else status, count) for status, count in unscored.items())
+        lines.append("unscored: " + ", ".join(f"{status} {count}" for status, count in named))
     found = registry().get(benchmark)
     meanings = found.flags if found else {}
     for flag, count in setting["flags"].items():
@@ -118,12 +146,23 @@ def status_lines(benchmark: str, setting: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def breakdown_tables(
+    setting: Mapping[str, Any], name: str, groups: Sequence[Mapping[str, Any]], out: Console
+) -> list[Table]:
+    """As many groups side by side as the terminal has room for."""
+    for size in range(len(groups), 0, -1):
+        tables = [breakdown_table(setting, name, groups[start : start + size]) for start in range(0, len(groups), size)]
+        if size == 1 or all(_fits(table, out) for table in tables):
+            return tables
+    return []
+
+
 def breakdown_table(setting: Mapping[str, Any], name: str, groups: Sequence[Mapping[str, Any]]) -> Table:
     title = f"{setting['setting']} by {name} (mean ± s.e.)"
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("metric", no_wrap=True)
     for group in groups:
-        table.add_column(group["group"], justify="right")
+        table.add_column(group["group"], justify="right", no_wrap=True)
     for key, metric in setting["metrics"].items():
         cells = [group["metrics"][key] for group in groups]
         table.add_row(metric["title"], *(f"{number(cell['mean'])} ± {number(cell['se'])}" for cell in cells))
@@ -134,7 +173,7 @@ def breakdown_table(setting: Mapping[str, Any], name: str, groups: Sequence[Mapp
 def token_table(tokens: Iterable[Mapping[str, Any]]) -> Table:
     table = Table(title="Tokens as the servers reported them", box=box.SIMPLE_HEAD, title_justify="left")
     for column in ("role", "model", "answered by"):
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for column in ("calls", "prompt", "completion", "of it reasoning", "calls without a report"):
         table.add_column(column, justify="right")
     for row in tokens:

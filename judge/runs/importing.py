@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from judge.settings import ModelSpec, RunSpec
 #: Keys under which a line may hold its case id, and its prediction, in the order in which they are looked for.
 ID_KEYS = ("id", "case_id", "question_id")
 PREDICTION_KEYS = (
-    "prediction", "predictions", "answer", "answers", "predicted_answers", "response", "output", "text", "content",
-    "raw",
+    "prediction", "predictions", "predicted_answers", "predicted_answer", "answer", "answers", "response", "output",
+    "text", "content", "raw",
 )  # fmt: skip
 
 
@@ -45,6 +46,8 @@ def import_predictions(
         raise RunError(f"{out} holds a run already; name another folder")
     loaded = benchmark.load(data, options)
     predictions = read_predictions(file)
+    if not predictions:
+        raise DataError(f"{file}: holds no predictions")
     ids = {case.id for case in loaded.cases}
     if unknown := [case for case in predictions if case not in ids]:
         raise DataError(f"{file}: {len(unknown)} ids are not in {data}, the first is {unknown[0]!r}")
@@ -101,7 +104,7 @@ def read_predictions(file: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise DataError(f"{file}: not UTF-8 text (byte {error.start})") from None
     try:
-        whole = json.loads(text)
+        whole = json.loads(text, object_pairs_hook=lambda pairs: _unique(file, pairs))
     except ValueError as error:
         return _collect(file, _lines(file, text, str(error)))
     if isinstance(whole, list):
@@ -117,12 +120,19 @@ def _lines(file: Path, text: str, as_json: str) -> Iterator[tuple[str, Any]]:
         if not line.strip():
             continue
         try:
-            yield f"line {number}", json.loads(line)
+            yield f"line {number}", json.loads(line, object_pairs_hook=lambda pairs: _unique(file, pairs))
         except ValueError as error:
-            reason = (
-                f"line {number} is not JSON ({error})" if number > 1 else f"neither JSON ({as_json}) nor JSON Lines"
-            )
-            raise DataError(f"{file}: {reason}") from None
+            whole = f", and the file as a whole is not either ({as_json})" if number == 1 else ""
+            raise DataError(f"{file}: line {number} is not JSON ({error}){whole}") from None
+
+
+def _unique(file: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys must differ: JSON itself would silently keep the last of two."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise DataError(f"{file}: names {twice} a second time")
+    return found
 
 
 def _collect(file: Path, entries: Iterator[tuple[str, Any]]) -> dict[str, Any]:
@@ -130,7 +140,9 @@ def _collect(file: Path, entries: Iterator[tuple[str, Any]]) -> dict[str, Any]:
     for place, entry in entries:
         if not isinstance(entry, dict) or not _is_entry(entry):
             raise DataError(f'{file}: {place} has no id and prediction; write {{"id": …, "prediction": …}}')
-        case = str(next(entry[key] for key in ID_KEYS if key in entry))
+        case = next(entry[key] for key in ID_KEYS if key in entry)
+        if not isinstance(case, str):
+            raise DataError(f"{file}: {place} has an id that is no text: {case!r}")
         if case in found:
             raise DataError(f"{file}: {place} names {case} a second time")
         found[case] = _unwrapped(entry)

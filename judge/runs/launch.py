@@ -11,11 +11,12 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from judge.benchmark import PENDING, Benchmark, Loaded, Transcript, Unit
-from judge.errors import EndpointError, ReplayError, RunError, SpecError
+from judge.errors import EndpointError, MedjudgeError, ReplayError, RunError, SpecError, UserError
 from judge.models.cache import FileCache
 from judge.models.chat import ChatModel, open_chat
 from judge.models.door import Door
@@ -26,9 +27,12 @@ from judge.models.tokens import EstimateTokenizer, FileTokenizer, Tokenizer
 from judge.outcome import ERROR_REASONS
 from judge.prompting import Prompts, load_prompts
 from judge.runs.runner import Ending, Runner
-from judge.runs.scoring import rescore_run
-from judge.runs.store import ERRORS, RunStore, create_run, delete_run, open_run
-from judge.settings import Generation, ModelSpec, RunSpec, Traffic, parse_model, spec_differences
+from judge.runs.scoring import rescore_run, score_run
+from judge.runs.store import ERRORS, FILE, RunStore, create_run, delete_run, open_run
+from judge.settings import Generation, ModelSpec, RunSpec, Traffic, filled, parse_model, spec_differences
+
+#: What a run remembers as absolute paths, so that it can be continued from another working directory.
+PLACES = ("data", "replay", "prompts", "tokenizer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +141,18 @@ def _with_stored(request: Request, stored: RunSpec, facts: Mapping[str, Any]) ->
         name: given(name, getattr(request.generation, name), getattr(stored.generation, name))
         for name in type(stored.generation).model_fields
     }
-    places = {name: Path(facts[name]) if facts.get(name) else None for name in ("replay", "prompts", "tokenizer")}
+    places = {name: Path(facts[name]) if facts.get(name) else None for name in PLACES}
+    if request.model is not None and request.model.startswith("replay:"):
+        places["replay"] = None  # given again, as the model
     return replace(
         request,
         model=given("model", request.model, stored.model.text),
         key_variable=request.key_variable or stored.model.key_variable or None,
-        data=request.data or Path(stored.data),
-        options={name: given(name, request.options.get(name), value) for name, value in stored.options.items()},
+        data=request.data or places["data"] or Path(stored.data),
+        options={
+            name: given(name.replace("-", "_"), request.options.get(name), value)
+            for name, value in stored.options.items()
+        },
         generation=Generation(**generation),
         limit=given("limit", request.limit, stored.limit),
         cases=given("cases", request.cases, stored.cases),
@@ -176,7 +185,7 @@ def _plan(request: Request, model: ModelSpec, replay: Recording | None, loaded: 
     spec = RunSpec(
         benchmark=benchmark.name,
         model=model,
-        generation=request.generation,
+        generation=filled(request.generation, model.kind),
         settings=settings,
         options=dict(request.options),
         data=str(request.data),
@@ -226,19 +235,24 @@ async def run_new(request: Request, watcher: Watcher) -> Finished:
     """
     plan = plan_run(request)
     folder = request.out or default_folder(plan.spec)
-    if (folder / "run.sqlite").exists():
+    if (folder / FILE).exists():
         raise RunError(f"{folder} holds a run already; continue it with --resume {folder}, or name another folder")
     notes = await _preflight(plan)
     chosen = {unit.case for unit in plan.units}
     cases = [case for case in plan.loaded.cases if case.id in chosen]
+    new_recording = request.record is not None and not request.record.exists()
     store = create_run(folder, plan.spec, cases, plan.units, facts_of(request, plan, notes))
     try:
         finished = await _play(store, request, plan, plan.units, watcher)
-        if _nothing_came_of_it(finished.ending, store):
-            delete_run(store)
-            assert finished.ending.error is not None
+        if finished.ending.error is not None and _is_void(finished.ending.error, store):
             raise finished.ending.error
         return finished
+    except (UserError, EndpointError, ReplayError) as error:
+        if _is_void(error, store):
+            delete_run(store)
+            if new_recording and request.record is not None:
+                request.record.unlink(missing_ok=True)
+        raise
     finally:
         store.close()
 
@@ -253,6 +267,8 @@ async def run_resumed(folder: Path, request: Request, retry: Sequence[str], watc
     try:
         if (name := store.meta("benchmark")) != request.benchmark.name:
             raise RunError(f"{folder} is a run of {name}; continue it with: medjudge run {name} --resume {folder}")
+        if store.spec().model.kind == "imported":
+            raise RunError(f"{folder} was made from predictions; it has no model that could be asked")
         plan = plan_resume(request, store)
         known = {stored.status for stored in store.units(with_transcripts=False)}
         _check_retry(retry, known)
@@ -275,8 +291,9 @@ def _meant(retry: Sequence[str]) -> set[str]:
     return {name for status in retry for name in (ERROR_REASONS if status == ERRORS else (status,))}
 
 
-def _nothing_came_of_it(ending: Ending, store: RunStore) -> bool:
-    return isinstance(ending.error, EndpointError | ReplayError) and not store.has_answers()
+def _is_void(error: MedjudgeError, store: RunStore) -> bool:
+    """Whether a new run ended by this error holds nothing that was worth a call."""
+    return isinstance(error, UserError | EndpointError | ReplayError) and not store.has_answers()
 
 
 async def _preflight(plan: Plan) -> tuple[str, ...]:
@@ -305,7 +322,9 @@ async def _play(store: RunStore, request: Request, plan: Plan, units: Sequence[U
             ending = await runner.play(units)
         finally:
             watcher.end()
-    return Finished(store.folder, rescore_run(store, request.benchmark), ending)
+    # what ended the run early may be the disk: then nothing more is written
+    report = rescore_run if ending.error is None else score_run
+    return Finished(store.folder, report(store, request.benchmark), ending)
 
 
 @asynccontextmanager
@@ -335,8 +354,10 @@ async def _doctor(store: RunStore, request: Request, plan: Plan) -> AsyncIterato
 
 
 def default_folder(spec: RunSpec) -> Path:
-    """``runs/<benchmark>-<model>-<time>`` below the working directory."""
-    return Path("runs") / f"{spec.benchmark}-{spec.model.slug}-{time.strftime('%Y%m%d-%H%M%S')}"
+    """``runs/<benchmark>-<model>-<time>`` below the working directory; numbered when there is one of that name."""
+    name = f"{spec.benchmark}-{spec.model.slug}-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(folder for folder in map(Path("runs").joinpath, names) if not folder.exists())
 
 
 def facts_of(request: Request, plan: Plan, notes: Sequence[str]) -> dict[str, Any]:
@@ -349,6 +370,7 @@ def facts_of(request: Request, plan: Plan, notes: Sequence[str]) -> dict[str, An
         "licence": request.benchmark.licence,
         "files": dict(plan.loaded.files),
         "notes": [*plan.loaded.notes, *notes],
+        "data": str(request.data.absolute()) if request.data else None,
         "replay": str(plan.replay.path.absolute()) if plan.replay else None,
         "prompts": str(request.prompts.absolute()) if request.prompts else None,
         "tokenizer": str(request.tokenizer.absolute()) if request.tokenizer else None,

@@ -15,7 +15,7 @@ from judge.benchmark import ANSWERED, Transcript, Unit
 from judge.models.door import Door
 from judge.runs.launch import Watcher
 
-#: Seconds between plain lines; the first comes early, so that a short run says something too.
+#: Seconds between plain lines; a last one always comes at the end.
 PLAIN_EVERY = 10.0
 #: A request under way for longer than this is named.
 SLOW = 20.0
@@ -60,7 +60,7 @@ class Progress(Watcher):
             self._ticker.join()
         if self._live is not None:
             self._live.stop()
-        self._console.print(self.line(), soft_wrap=True)
+        self._console.print(self.line(ended=True), soft_wrap=True)
 
     def _tick(self) -> None:
         while not self._stop.wait(PLAIN_EVERY):
@@ -71,8 +71,8 @@ class Progress(Watcher):
     def _display(self) -> Text:
         return Text("\n".join([self.line(), *(f"  {text}" for text in self.slow())]))
 
-    def line(self) -> str:
-        """One line: cases, calls a second, tokens, unscored so far, time left."""
+    def line(self, *, ended: bool = False) -> str:
+        """One line: units, calls a second, tokens, unscored so far, time left."""
         assert self._door is not None
         traffic = self._door.traffic
         seconds = max(time.monotonic() - self._since, 1e-6)
@@ -87,6 +87,8 @@ class Progress(Watcher):
             parts.append(f"{traffic.stored} from store")
         if traffic.retries:
             parts.append(f"{traffic.retries} retries")
+        if ended:
+            return " · ".join(parts)
         if self._door.stopping:
             parts.append("stopping: waiting for what is in flight")
         elif left := self._time_left(seconds):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from judge.benchmark import Case, Player, Transcript, Unit
-from judge.errors import CallFailed, EndpointError, Interrupted, MedjudgeError, ReplayError, RunError
+from judge.errors import CallFailed, Interrupted, MedjudgeError
 from judge.models.chat import ChatModel
 from judge.models.door import Door
 from judge.runs.store import RunStore
@@ -77,12 +77,12 @@ class Runner:
                 return
             try:
                 transcript = await self._play_one(unit)
+                await self._store.finish(unit, transcript)
             except Interrupted:
                 return
-            except (EndpointError, ReplayError, RunError) as error:
+            except MedjudgeError as error:  # the endpoint, the replay, the store or a prompt: no unit can be played
                 self._end(error)
                 return
-            await self._store.finish(unit, transcript)
             self._played += 1
             self._on_finish(unit, transcript)
 

@@ -24,6 +24,7 @@ from judge.outcome import ERROR_REASONS, Outcome, Scored, Unscored
 from judge.settings import RunSpec
 
 FILE = "run.sqlite"
+DRAFT = f"{FILE}.new"
 LOCK = ".lock"
 APPLICATION_ID = 0x6D6A7267  # "mjrg"
 FORMAT = 1
@@ -140,8 +141,8 @@ class RunStore:
         return self._database.run(lambda db: [TokenCount(*row) for row in db.execute(query)])
 
     def has_answers(self) -> bool:
-        """Whether anything was ever answered, i.e. whether deleting the run would lose something."""
-        query = "SELECT EXISTS (SELECT 1 FROM exchanges WHERE error = '')"
+        """Whether a model ever answered, i.e. whether deleting the run would lose something."""
+        query = "SELECT EXISTS (SELECT 1 FROM exchanges WHERE error = '' AND source = 'server')"
         return bool(self._database.run(lambda db: db.execute(query).fetchone()[0]))
 
     def _insert_exchange(self, db: sqlite3.Connection, exchange: Exchange) -> Exchange:
@@ -208,7 +209,10 @@ class RunStore:
             for key, status in rows:
                 only_failed = " AND error != ''" if status in ERROR_REASONS else ""
                 db.execute(f"UPDATE exchanges SET superseded = 1 WHERE unit = ?{only_failed}", (key,))
-                db.execute("UPDATE units SET status = ?, detail = '', transcript = NULL WHERE key = ?", (PENDING, key))
+                db.execute(
+                    "UPDATE units SET status = ?, detail = '', flags = '[]', transcript = NULL WHERE key = ?",
+                    (PENDING, key),
+                )
                 db.execute("DELETE FROM scores WHERE unit = ?", (key,))
             return len(rows)
 
@@ -242,15 +246,29 @@ def create_run(
     Raises:
         RunError: there is a run already, or the folder cannot be written.
     """
-    if (folder / FILE).exists():
-        raise RunError(f"{folder} holds a run already; continue it with --resume {folder}, or name another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"{folder} cannot be made: {error.strerror}") from None
     lock = _locked(folder)
-    database = Database(folder / FILE, application_id=APPLICATION_ID, schema=SCHEMA, create=True)
-    store = RunStore(folder, database, lock)
+    if (folder / FILE).exists():
+        lock.release()
+        raise RunError(f"{folder} holds a run already; continue it with --resume {folder}, or name another folder")
+    try:
+        _write_new(folder, spec, cases, units, facts)
+        return RunStore(folder, _database(folder / FILE, create=False), lock)
+    except RunError:
+        _remove_files(folder)
+        lock.release()
+        raise
+
+
+def _write_new(
+    folder: Path, spec: RunSpec, cases: Iterable[Case], units: Iterable[Unit], facts: Mapping[str, Any]
+) -> None:
+    """Write the file under another name and rename it: what is killed in between leaves no half-made run."""
+    for leftover in folder.glob(f"{DRAFT}*"):
+        leftover.unlink()
 
     def write(db: sqlite3.Connection) -> None:
         meta = {"format": str(FORMAT), "benchmark": spec.benchmark, "spec": spec.model_dump_json(),
@@ -262,8 +280,16 @@ def create_run(
         rows = ((u.key, position, u.setting, u.case, u.epoch, PENDING) for position, u in enumerate(units))
         db.executemany("INSERT INTO units (key, position, setting, case_id, epoch, status) VALUES (?,?,?,?,?,?)", rows)
 
-    database.run(write)
-    return store
+    database = _database(folder / DRAFT, create=True)
+    try:
+        database.run(write)
+    finally:
+        database.close()
+    (folder / DRAFT).rename(folder / FILE)
+
+
+def _database(path: Path, *, create: bool, read_only: bool = False) -> Database:
+    return Database(path, application_id=APPLICATION_ID, schema=SCHEMA, create=create, read_only=read_only)
 
 
 def open_run(folder: Path, *, write: bool) -> RunStore:
@@ -276,7 +302,7 @@ def open_run(folder: Path, *, write: bool) -> RunStore:
         raise RunError(f"{folder} is no run: it has no {FILE}")
     lock = _locked(folder) if write else None
     try:
-        database = Database(folder / FILE, application_id=APPLICATION_ID, schema="", create=False, read_only=not write)
+        database = _database(folder / FILE, create=False, read_only=not write)
     except RunError:
         if lock is not None:
             lock.release()
@@ -290,8 +316,11 @@ def open_run(folder: Path, *, write: bool) -> RunStore:
 
 def delete_run(store: RunStore) -> None:
     """Remove a run that never got an answer: only its own files, and the folder when nothing else is in it."""
-    folder = store.folder
     store.close()
+    _remove_files(store.folder)
+
+
+def _remove_files(folder: Path) -> None:
     for path in folder.glob(f"{FILE}*"):
         path.unlink()
     (folder / LOCK).unlink(missing_ok=True)
