@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
@@ -11,11 +11,14 @@ from judge.replies import vocabulary as words
 from judge.replies.listing import Listing, is_end_of_sentence, read_list
 from judge.replies.normalise import ARROW, BOX
 from judge.replies.quantified import everything_or_nothing
+from judge.replies.refusals import has_refusal, refused_tokens
 from judge.replies.tokens import SENTENCE_ENDS, Document, Kind
 from judge.replies.verdicts import Verdict, enumerated, verdict_after
 
 _REACH = 18
 _SHORT_REACH = 8
+#: Before an announcing word, these leave nothing announced.
+_DENYING = words.of("not pas no aucune aucun ne n' another isn't don't wouldn't can't")
 _PAST = words.of("was were going initially first initialement abord tempted thought allais pensais avais")
 _PREPOSITIONS = words.of("with for pour sur towards toward vers")
 _COLONS = words.of(": = →")
@@ -106,7 +109,7 @@ def _is_glue(norm: str) -> bool:
 def find_claims(document: Document, verdicts: list[Verdict]) -> list[Claim]:
     """All announced answers in order, those in refusals, questions and suppositions left out."""
     scan = _Scan(document, _Blocks(document, verdicts))
-    refused = _refused(document)
+    refused = refused_tokens(document)
     return [claim for i, declines in enumerate(refused) if not declines for claim in _claims_at(scan, i)]
 
 
@@ -144,7 +147,7 @@ def _claims_at(scan: _Scan, i: int) -> Iterator[Claim]:
     norm = token.norm
     if norm == BOX:
         yield from _announced(scan, i, Rank.FINAL)
-    elif token.kind is not Kind.WORD and norm != ARROW:
+    elif token.kind is not Kind.WORD and norm != ARROW and norm not in words.NUMBERS:
         return
     elif norm in words.ANSWER_NOUNS:
         yield from _announced(scan, i, Rank.ANCHORED)
@@ -166,11 +169,15 @@ def _weak_claims_at(scan: _Scan, i: int) -> Iterator[Claim]:
         (norm in words.POINTING and document.at(i + 1).norm in words.POINTING_COPULAS | words.PARTICLES | {"isn't"})
         or norm in ("it's", "that's")
         or (norm in words.SAYING and not _is_past(document, i))
-        or norm in words.CONCLUDING
+        or (norm in words.CONCLUDING and document.at(i + 1).norm not in ("que", "qu'"))
+        or document.at(i).text.casefold() == "où"
         or (norm in words.BUT and _contrasts(document, i))
         or (norm in words.PRAISE and document.at(i - 1).norm in words.SUPERLATIVES)
     ):
         yield from _announced(scan, i, Rank.CONCLUSION)
+    elif norm in ("non", "no") and document.starts_sentence(i) and document.at(i + 1).norm == ",":
+        # "Non, A et D." takes back what was announced before.
+        yield from (replace(claim, rank=Rank.ANCHORED) for claim in _announced(scan, i, Rank.CONCLUSION))
     elif norm in ("ni", "neither"):
         yield from _neither(document, i)
     elif norm in words.ALL_WORDS or norm in words.NONE_WORDS or norm in ("no", "pas") or norm in words.NUMBERS:
@@ -189,11 +196,13 @@ def _contrasts(document: Document, i: int) -> bool:
         if document.at(n).norm in SENTENCE_ENDS or document.at(n).kind in (Kind.BREAK, Kind.END):
             break
         before.insert(0, document.at(n).norm)
-    return _has_refusal(before) or any(norm in words.NEGATIONS or norm.endswith("n't") for norm in before)
+    return has_refusal(before) or any(norm in words.NEGATIONS or norm.endswith("n't") for norm in before)
 
 
 def _is_choosing(document: Document, i: int) -> bool:
     norm = document.at(i).norm
+    if any(document.at(n).norm in words.THIRD_PARTIES for n in range(i - 3, i)):
+        return False
     with_words = words.CHOOSING_WITH.get(norm)
     return norm in words.CHOOSING or (with_words is not None and document.at(i + 1).norm in with_words)
 
@@ -263,20 +272,7 @@ def _is_negated_before(document: Document, i: int) -> bool:
     for norm in before:
         if norm in SENTENCE_ENDS or norm in (":", ",", ""):
             return False
-        if norm in (
-            "not",
-            "pas",
-            "no",
-            "aucune",
-            "aucun",
-            "ne",
-            "n'",
-            "another",
-            "isn't",
-            "don't",
-            "wouldn't",
-            "can't",
-        ):
+        if norm in _DENYING:
             return True
     return False
 
@@ -471,29 +467,3 @@ def _after_but(document: Document, i: int) -> Listing | None:
         return None
     j = document.skip(j, words.BUT | words.POINTING | words.COPULAS | words.GLUE | {","}, most=8)
     return read_list(document, j)
-
-
-# Refusals -----------------------------------------------------------------------------------------------------
-
-
-def refuses(document: Document) -> bool:
-    """Whether the reply declines to answer, somewhere."""
-    return _has_refusal(token.norm for token in document.tokens)
-
-
-def _has_refusal(norms: Iterable[str]) -> bool:
-    text = f" {' '.join(norm for norm in norms if norm != '-')} "
-    return any(f" {phrase} " in text for phrase in words.REFUSALS)
-
-
-def _refused(document: Document) -> list[bool]:
-    """For each token, whether its sentence declines to answer before a "but"."""
-    refused: list[bool] = []
-    sentence: list[str] = []
-    for i, token in enumerate(document.tokens):
-        sentence.append(token.norm)
-        if is_end_of_sentence(document, i) or token.norm in words.BUT or i + 1 == len(document.tokens):
-            declines = _has_refusal(sentence)
-            refused += [declines] * len(sentence)
-            sentence = []
-    return refused

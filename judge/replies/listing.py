@@ -8,6 +8,7 @@ from judge.replies import vocabulary as words
 from judge.replies.tokens import SENTENCE_ENDS, Document, Kind, Token
 
 #: A reply names each option a few times at most; longer lists are noise.
+_AFTER_SMALL_A = words.of("est is et and ou or because since parce puisque to through")
 _MOST_ITEMS = 24
 #: Tokens in a remark on an item.
 _GLOSS = 16
@@ -164,6 +165,9 @@ def _is_letter_here(document: Document, i: int) -> bool:
         return not (after.norm == "'" and after.glued) and not (after.norm == "-" and after.glued)
     if token.norm == "a" and after.norm == "car":
         return False
+    if token.text == "a" and after.kind is Kind.WORD:
+        # The French verb: "la réponse a donc …".
+        return after.norm in _AFTER_SMALL_A or after.text in ("à", "À")
     return after.norm in words.REASONS or after.norm in _RANGES or after.text in ("à", "À")
 
 
@@ -193,7 +197,7 @@ def _dashed(document: Document, i: int) -> tuple[frozenset[str], int]:
     """The letters of "A-C-D"."""
     keys = list(document.at(i).keys)
     start, i = i, i + 1
-    while document.at(i).norm == "-" and document.at(i + 1).kind is Kind.LETTER and i < start + 2 * _MOST_ITEMS:
+    while document.at(i).norm == "-" and document.at(i + 1).kind is Kind.LETTER and i < start + _MOST_ITEMS:
         keys += document.at(i + 1).keys
         i += 2
     return frozenset(keys), i

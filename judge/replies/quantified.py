@@ -11,6 +11,10 @@ from judge.replies.tokens import Document, Kind
 _REACH = 14
 #: "C'est tout", "each", "nothing" say too little by themselves.
 _VAGUE = words.of("tout every each everything ensemble neither rien nothing no pas tous")
+#: "Il y a …", "c'est donc …": what may lead to a quantifying word.
+_BEFORE = words.of("l' y a is are donc que n' there so therefore thus comporte")
+_NAMING = words.ITEM_NOUNS | words.ANSWER_NOUNS | words.of("above dessus them elles these")
+_SKIPPED = words.QUANTIFIED | words.of("pas not - ( \" '")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,9 @@ def everything_or_nothing(document: Document, i: int, *, announced: bool) -> Qua
         return None
     if not announced and not _opens_clause(document, i):
         return None
-    return _said_of_options(document, i, none, announced)
+    found = _said_of_options(document, i, none, announced)
+    excepted = None if none else _excepted_before(document, i)
+    return excepted if found is not None and found.how == "all" and excepted is not None else found
 
 
 def _is_no(document: Document, i: int) -> bool:
@@ -54,70 +60,83 @@ def _opens_clause(document: Document, i: int) -> bool:
     if _is_their_number(document, i):
         i -= 1
     before = document.at(i - 1)
-    if before.norm in (
-        "l'",
-        "y",
-        "a",
-        "is",
-        "are",
-        "donc",
-        "que",
-        "n'",
-        "there",
-        "so",
-        "therefore",
-        "thus",
-        "comporte",
-    ):
+    if before.norm in _BEFORE:
         return True
     return document.starts_sentence(i) or before.norm in (",", ":", "-")
 
 
+@dataclass(slots=True)
+class _Said:
+    """What is said after a quantifying word.
+
+    Attributes:
+        none: "none" is meant, so far; a verdict such as "fausses" turns it round.
+        denied: a "not" was met.
+        named: it is said of propositions, answers, "the above".
+        judged: they are called right or wrong.
+        copula: "are", "sont" was met.
+    """
+
+    none: bool
+    denied: bool = False
+    named: bool = False
+    judged: bool = False
+    copula: bool = False
+
+    def note(self, norm: str) -> None:
+        """Take account of a word."""
+        self.copula |= norm in words.COPULAS
+        self.denied |= norm in ("pas", "not")
+        self.named |= norm in _NAMING
+        if _is_verdict(norm):
+            # "toutes les bonnes réponses" judges nothing yet, "aucune bonne réponse" does.
+            self.judged |= self.copula or self.none or norm not in words.PRAISE
+            self.none ^= norm in words.FALSE_WORDS
+
+
+def _is_verdict(norm: str) -> bool:
+    return norm in words.TRUE_WORDS or norm in words.FALSE_WORDS or norm in words.PRAISE
+
+
 def _said_of_options(document: Document, i: int, none: bool, announced: bool) -> Quantified | None:
-    denied = named = judged = copula = False
+    said = _Said(none)
     j = i + 1
     while j < i + _REACH:
-        token = document.at(j)
-        exception = _exception(document, j)
-        if exception is None and token.norm == ",":
-            exception = _exception(document, j + 1)
-        if exception is not None and (judged or not none):
-            return Quantified(_complement(document, exception.keys), "anchored") if none else exception
-        if token.norm in words.TRUE_WORDS or token.norm in words.FALSE_WORDS or token.norm in words.PRAISE:
-            if document.at(j + 1).norm in words.NOT_AFTER_VERDICT:
-                return None
-            judged |= copula or none or token.norm not in words.PRAISE
-            none ^= token.norm in words.FALSE_WORDS
-        elif (
-            is_end_of_sentence(document, j)
-            or token.norm in (",", ")", '"')
-            or token.norm in words.REASONS - words.COPULAS
-        ):
+        exception = _exception(document, j) or (_exception(document, j + 1) if document.at(j).norm == "," else None)
+        if exception is not None:
+            return Quantified(_complement(document, exception.keys), "anchored") if said.none else exception
+        if _is_verdict(document.at(j).norm) and document.at(j + 1).norm in words.NOT_AFTER_VERDICT:
+            return None
+        brackets = _past_brackets(document, j)
+        said.named |= brackets > j
+        if brackets == j and _ends(document, j):
             break
-        elif token.norm not in words.QUANTIFIED and token.norm not in ("pas", "not", "-", "(", '"', "'"):
-            j = _past_brackets(document, j)
-            if j < 0 and not judged:
+        if brackets == j and not (_is_verdict(document.at(j).norm) or document.at(j).norm in _SKIPPED):
+            if not said.judged:
                 return None
-            if j < 0:
-                break
-        copula |= token.norm in words.COPULAS
-        denied |= token.norm in ("pas", "not")
-        named |= token.norm in words.ITEM_NOUNS | words.ANSWER_NOUNS | {"above", "dessus", "them", "elles", "these"}
-        j += 1
-    if denied and not _is_no(document, i):
+            break
+        said.note(document.at(j).norm)
+        j = brackets + 1
+    if said.denied and not _is_no(document, i):
         return None
-    return _meant(document, i, none, named, judged, announced)
+    return _meant(document, i, said, announced)
 
 
-def _meant(document: Document, i: int, none: bool, named: bool, judged: bool, announced: bool) -> Quantified | None:
+def _ends(document: Document, j: int) -> bool:
+    norm = document.at(j).norm
+    return is_end_of_sentence(document, j) or norm in (",", ")", '"') or norm in words.REASONS - words.COPULAS
+
+
+def _meant(document: Document, i: int, said: _Said, announced: bool) -> Quantified | None:
     first = document.at(i).norm
-    if first in ("no", "pas") and not (named and judged):
+    if first in ("no", "pas") and not (said.named and said.judged):
         return None
-    if (first in _VAGUE or first in words.NUMBERS) and not judged and not (named and announced):
+    if (first in _VAGUE or first in words.NUMBERS) and not said.judged and not (said.named and announced):
         return None
-    if not (announced or named or judged or _is_whole_sentence(document, i)):
+    if not (announced or said.named or said.judged or _is_whole_sentence(document, i)):
         return None
-    return Quantified(frozenset() if none else frozenset(document.options), "none" if none else "all")
+    keys = frozenset[str]() if said.none else frozenset(document.options)
+    return Quantified(keys, "none" if said.none else "all")
 
 
 def _is_whole_sentence(document: Document, i: int) -> bool:
@@ -125,9 +144,9 @@ def _is_whole_sentence(document: Document, i: int) -> bool:
 
 
 def _past_brackets(document: Document, j: int) -> int:
-    """Past the letters in "Toutes les propositions (A, B, C, D) sont exactes"; -1 for anything else."""
-    listing = read_list(document, j)
-    return -1 if listing is None or document.at(j).kind is Kind.WORD else listing.end - 1
+    """The end of the letters in "Toutes les propositions (A, B, C, D) sont exactes"; `j` if there are none."""
+    listing = read_list(document, j) if document.at(j).norm == "(" or document.at(j).kind is Kind.LETTER else None
+    return j if listing is None else max(listing.end - 1, j)
 
 
 def _exception(document: Document, j: int) -> Quantified | None:
@@ -138,6 +157,14 @@ def _exception(document: Document, j: int) -> Quantified | None:
     if listing is None or listing.either:
         return None
     return Quantified(_complement(document, listing.keys), "all")
+
+
+def _excepted_before(document: Document, i: int) -> Quantified | None:
+    """ "Sauf B, toutes les propositions sont exactes."."""
+    start = i
+    while start > i - 10 and not document.starts_sentence(start):
+        start -= 1
+    return _exception(document, start) if start < i else None
 
 
 def _complement(document: Document, keys: frozenset[str]) -> frozenset[str]:

@@ -170,7 +170,10 @@ class OptionTexts:
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        self.symbols = {clean(text): key for key, text in options.items() if text.strip()}
+        said = [clean(text) for text in options.values()]
+        self.symbols = {
+            clean(text): key for key, text in options.items() if text.strip() and said.count(clean(text)) == 1
+        }
         full = {key: _text_norms(text) for key, text in options.items()}
         self.single = {key: norms[0] for key, norms in full.items() if len(norms) == 1 and len(norms[0]) == 1}
         self._full = _unique(full.items())
@@ -223,11 +226,13 @@ def _text_norms(text: str) -> tuple[str, ...]:
 
 
 def _aliases(options: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """A text without its article, and both names in "GGT (gamma-glutamyl transferase)"."""
+    """A text without its article or its unit, and both names in "GGT (gamma-glutamyl transferase)"."""
     for key, text in options.items():
         norms = _text_norms(text)
         if len(norms) > 1 and norms[0] in _ARTICLES:
             yield key, norms[1:]
+        if len(norms) == 2 and _is_number(norms):
+            yield key, norms[:1]
         before, bracket, rest = clean(text).partition("(")
         if bracket and rest.rstrip(" .").endswith(")") and before.strip():
             yield key, _text_norms(before)
@@ -379,7 +384,7 @@ def _is_strong(tokens: list[Token], i: int) -> bool:
     if not token.text.isupper():
         return False
     before = _peek(tokens, i - 1).norm
-    if before in words.ITEM_NOUNS and before not in ("q", "question") or before in words.ANSWER_NOUNS:
+    if before in (words.ITEM_NOUNS | words.ANSWER_NOUNS) - {"q", "question"}:
         return True
     if token.text in ("A", "I") and after.kind is Kind.NUMBER:
         return False

@@ -13,6 +13,8 @@ _TRUE = words.TRUE_WORDS | words.TRUE_MARKS
 _GAP_MARKS = words.of("/ ) ] : - → | = , ( \" '")
 _BECAUSE = words.REASONS | words.of("dans ici here statement answer reponse proposition option choice one")
 _JUDGED = words.ITEM_NOUNS | words.of("c' ce ceci cela it this that elle il ceci which")
+#: A verdict behind one of these stands alone in its clause.
+_BEFORE_ALONE = words.of('. : - | ( → ! ; donc , "')
 _GAP = 12
 
 
@@ -76,6 +78,7 @@ def _said(document: Document) -> list[Verdict]:
         verdict = _verdict_on(document, listing, i) or _elliptical(document, listing, i, found)
         if verdict is not None:
             found.append(verdict)
+            found += _likewise(document, verdict)
         i = max(listing.end, i + 1)
     return found
 
@@ -100,6 +103,15 @@ def _verdict_on(document: Document, listing: Listing, start: int) -> Verdict | N
         adds=verdict.adds,
         predicate=verdict.predicate,
     )
+
+
+def _likewise(document: Document, verdict: Verdict) -> list[Verdict]:
+    """What "…, de même que E" adds to a verdict."""
+    end = document.phrase_end(document.skip(verdict.end, words.of(","), most=1), words.LIKEWISE)
+    listing = read_list(document, end) if end is not None else None
+    if listing is None or not document.ends_clause(listing.end):
+        return []
+    return [replace(verdict, keys=listing.keys, start=listing.end, end=listing.end, tabular=False)]
 
 
 def _elliptical(document: Document, listing: Listing, start: int, before: list[Verdict]) -> Verdict | None:
@@ -172,8 +184,14 @@ def _is_gap(document: Document, j: int, start: int, at_line_start: bool) -> bool
     if token.norm in _GAP_MARKS or (token.norm in words.BEFORE_VERDICT and token.kind is Kind.WORD):
         return True
     if token.kind is Kind.BREAK or token.norm == ".":
-        return at_line_start and j <= start + 1
+        return j <= start + 1 and (at_line_start or _is_word_sentence(document, j + 1))
     return False
+
+
+def _is_word_sentence(document: Document, j: int) -> bool:
+    """Whether a verdict is a sentence of its own: "A. Exact. B. Inexact."."""
+    norm = document.at(j).norm
+    return (norm in words.TRUE_WORDS or norm in words.FALSE_WORDS) and is_end_of_sentence(document, j + 1)
 
 
 def _verdict_word(document: Document, j: int, *, copula: bool, superlative: bool) -> _Found | None:
@@ -183,6 +201,13 @@ def _verdict_word(document: Document, j: int, *, copula: bool, superlative: bool
         noun = _noun_after(document, j)
         if noun or (superlative and norm in words.PRAISE):
             return _Found(norm not in words.FALSE_WORDS, noun or j + 1, strong=True)
+    if (
+        copula
+        and norm in words.PRAISE
+        and document.at(j - 1).norm in ("la", "le", "les")
+        and document.ends_clause(j + 1)
+    ):
+        return _Found(True, j + 1, strong=True)
     if copula and norm in words.TO_KEEP | words.TO_DROP and document.at(j - 1).norm == "a":
         return _Found(norm in words.TO_KEEP, j + 1)
     if norm in words.TRUE_WORDS or norm in words.FALSE_WORDS:
@@ -190,6 +215,7 @@ def _verdict_word(document: Document, j: int, *, copula: bool, superlative: bool
     ends = document.ends_clause(j + 1) or document.at(j + 1).kind is Kind.LETTER
     if not copula and ends and (norm in words.TRUE_MARKS or norm in words.FALSE_MARKS):
         beside_mark = document.at(j - 1).norm in (":", "-", "=", "|", ARROW, "(", ".")
+        beside_mark |= document.at(j - 1).kind is Kind.LETTER and len(norm) > 1
         if beside_mark and token.norm not in document.keys:
             return _Found(norm in words.TRUE_MARKS, j + 1)
     return None
@@ -285,19 +311,23 @@ def _judgement(document: Document, start: int, end: int) -> bool | None:
     plain: set[bool] = set()
     drawn: bool | None = None
     for j in range(start, end):
-        norm = document.at(j).norm
-        if norm not in words.TRUE_WORDS and norm not in words.FALSE_WORDS:
-            if norm not in _TRUE | words.FALSE_MARKS or document.at(j - 1).norm not in (ARROW, "|"):
-                continue
-        true = _stated(document, j)
+        true = _stated(document, j) if _may_judge(document, j) else None
         if true is None:
             continue
-        if document.at(j - 1).norm in (ARROW, "donc", "|") or norm in (TICK, CROSS):
-            drawn = true
         plain.add(true)
+        if document.at(j - 1).norm in (ARROW, "donc", "|") or document.at(j).norm in (TICK, CROSS):
+            drawn = true
     if drawn is not None:
         return drawn
     return plain.pop() if len(plain) == 1 else None
+
+
+def _may_judge(document: Document, j: int) -> bool:
+    """Whether the token is a verdict word; "oui" and the like only behind an arrow or in a cell."""
+    norm = document.at(j).norm
+    if norm in words.TRUE_WORDS or norm in words.FALSE_WORDS:
+        return True
+    return norm in words.TRUE_MARKS | words.FALSE_MARKS and document.at(j - 1).norm in (ARROW, "|")
 
 
 def _stated(document: Document, j: int) -> bool | None:
@@ -306,19 +336,7 @@ def _stated(document: Document, j: int) -> bool | None:
     if not _is_verdict(document, j, copula=True):
         return None
     before = document.at(j - 1)
-    if before.kind in (Kind.BREAK, Kind.TEXT, Kind.END) or before.norm in [
-        ".",
-        ":",
-        "-",
-        "|",
-        "(",
-        "→",
-        "!",
-        ";",
-        "donc",
-        ",",
-        '"',
-    ]:
+    if before.kind in (Kind.BREAK, Kind.TEXT, Kind.END) or before.norm in _BEFORE_ALONE:
         alone = document.ends_clause(j + 1) or document.at(j).norm in (TICK, CROSS)
         return true if alone and (before.norm != "," or document.ends_line(j + 1)) else None
     return _stated_of_it(document, j, true)

@@ -21,7 +21,7 @@ def phrases(*texts: str) -> Phrases:
 # What is being answered ---------------------------------------------------------------------------------------
 
 #: Nouns that announce the answer itself.
-ANSWER_NOUNS = of("answer answers ans response responses reponse reponses solution solutions")
+ANSWER_NOUNS = of("answer answers ans rep response responses reponse reponses solution solutions")
 #: Nouns for one of the options; they announce an answer only with an adjective, a colon or nothing else.
 ITEM_NOUNS = of(
     "option options choice choices choix proposition propositions item items affirmation affirmations assertion"
@@ -59,7 +59,8 @@ TRUE_WORDS = of(
 FALSE_WORDS = of(
     "faux fausse fausses false incorrect incorrecte incorrects incorrectes inexact inexacte inexacts inexactes wrong"
     " errone erronee errones erronees invalid invalide invalides untrue inaccurate exclu exclue exclus exclues excluded"
-    " ecarte ecartee ecartes ecartees elimine eliminee elimines eliminees eliminated ruled rejete rejetee rejetees rejected"
+    " ecarte ecartee ecartes ecartees elimine eliminee elimines eliminees eliminated ruled rejete rejetee"
+    " rejetees rejected"
     " refute refutee mauvaise mauvaises mauvais unlikely improbable inapproprie inappropriee inappropriate ✗"
 )
 #: "A et D sont à retenir."
@@ -90,7 +91,7 @@ ASSERTIVE = TRUE_WORDS | PRAISE | of("final finale finales definitive choisie ch
 
 COPULAS = of(
     "is are was were be being est sont etait etaient sera seront serait seraient etre soit correspond corresponds"
-    " correspondent remains reste restent agit includes include comprennent comprend : = → -"
+    " correspondent remains reste restent agit porte portent includes include comprennent comprend : = → -"
 )
 CONDITIONALS = of("would could serait seraient aurait auraient")
 #: Words that may stand between an announcement and its letters.
@@ -101,13 +102,15 @@ GLUE = (
     | CONDITIONALS
     | SUPERLATIVES
     | of(
-        "the a an la le les l' un une des de d' du au aux to que qu' that which qui as comme only seule seules seul seuls"
-        " uniquement solely just both deux trois quatre cinq two three four five also aussi egalement too donc thus so"
-        " therefore hence then alors ainsi clearly bien effectivement indeed definitely simply simplement finally"
-        " finalement probably probablement logiquement logically certainly certainement here ici my ma mes mon your votre"
-        " vos our notre nos will should must devrait doit doivent have has been ont ete being etant n° no number numero"
-        " following suivante suivantes suivants s in most ones one celles celle i je nous we il elle elles they a cocher"
-        " hence by far selon moi overall ultimately actually en fait against donnee donnees given multiple single unique"
+        "the a an se sur la le les l' un une des de d' du au aux to que qu' that which qui as comme only"
+        " seule seules seul seuls uniquement seulement solely just both deux trois quatre cinq two three four"
+        " five also aussi egalement too donc thus so therefore hence then alors ainsi clearly bien"
+        " effectivement indeed definitely simply simplement finally finalement probably probablement"
+        " logiquement logically certainly certainement here ici my ma mes mon your votre vos our notre nos"
+        " will should must devrait doit doivent have has been ont ete being etant n° no number numero"
+        " following suivante suivantes suivants s in most ones one celles celle i je nous we il elle elles"
+        " they cocher by far selon moi overall ultimately actually en fait against donnee donnees given"
+        " multiple single unique"
     )
 )
 NEGATIONS = of(
@@ -157,6 +160,11 @@ CHOOSING = of(
     " selectionne selectionnerais selectionner opte opterais opterai reponds repondrais repondrai garde gardons valide"
     " penche pencherais vote favor favour choisir retenir answering repondre"
 )
+#: Those whose choice is not the model's: "students often pick C".
+THIRD_PARTIES = of(
+    "students student people many some others candidates one they patients beginners clinicians physicians residents"
+    " who etudiants certains beaucoup ils elles plusieurs might"
+)
 #: Choosing verbs that need their preposition.
 CHOOSING_WITH = {
     "go": {"with", "for"},
@@ -166,9 +174,13 @@ CHOOSING_WITH = {
     "lean": {"towards"},
 }
 #: Saying verbs: an answer only when the sentence ends with the letters.
-SAYING = of("say guess think believe pense dirais crois estime suppose suspect presume bet dire parie")
+SAYING = of(
+    "say guess think believe pense dirais crois estime suppose suspect presume bet dire parie reste restent leaves"
+    " leaving"
+)
 CONCLUDING = of(
-    "only uniquement seulement seule seules seuls donc so thus hence therefore ainsi → finalement finally overall conclusion bref alors so ou soit"
+    "only uniquement seulement seule seules seuls donc so thus hence therefore ainsi → finalement finally"
+    " overall conclusion bref alors"
 )
 POINTING = of("it c' ce this that it's that's s' cela")
 POINTING_COPULAS = of("is est sont was would be serait sera agit should must it's that's")
@@ -216,14 +228,17 @@ NUMBERS = {
     for number, pair in enumerate(("two deux", "three trois", "four quatre", "five cinq", "six six"), start=2)
     for word in (*pair.split(), str(number))
 }
+#: "A est exacte, de même que E."
+LIKEWISE = phrases("de meme que", "ainsi que", "tout comme", "as is", "as are", "and so is", "as well as", "comme")
 OTHERS = of("autres autre others rest remaining reste")
-ONLY = of("only seule seules seul seuls uniquement solely")
+ONLY = of("only seulement seule seules seul seuls uniquement solely")
 
 # Where a letter is part of a term -----------------------------------------------------------------------------
 
 #: "vitamine C", "bras A", "hepatitis B": the letter belongs to the word before it.
 TERMS = of(
-    "vitamin vitamins vitamine vitamines vit hepatitis hepatite hepatites facteur facteurs factor factors groupe groupes"
+    "vitamin vitamins vitamine vitamines vit hepatitis hepatite hepatites facteur facteurs factor factors"
+    " groupe groupes"
     " group groups bras arm arms stade stades stage stages grade grades type types phase phases classe classes class"
     " classification protein proteins proteine proteines hemoglobin hemoglobine streptocoque streptocoques"
     " streptococcus streptococci strep influenza influenzae grippe virus table tables tableau tableaux figure figures"
@@ -258,14 +273,18 @@ SPECIES = of(
 REFUSALS = (
     "ne peux pas repondre", "ne peux pas determiner", "ne peux repondre", "ne peux pas choisir", "ne peux pas donner",
     "ne peux pas fournir", "ne peux pas vous", "ne peux pas identifier", "ne peux pas conclure", "ne peux pas dire",
-    "ne peux pas me prononcer", "ne peux pas evaluer", "ne peux pas savoir", "ne peux pas vraiment", "peux pas repondre",
+    "ne peux pas me prononcer", "ne peux pas evaluer", "ne peux pas savoir", "ne peux pas vraiment",
+    "peux pas repondre",
     "ne suis pas en mesure", "ne suis pas capable", "suis incapable", "dans l' incapacite", "incapable de",
     "impossible de", "impossible a", "il est impossible", "ne sais pas", "sais pas", "ne permet pas de repondre",
-    "ne permettent pas de", "ne permet pas de conclure", "ne permet pas de determiner", "pas assez d'", "pas suffisamment",
+    "ne permettent pas de", "ne permet pas de conclure", "ne permet pas de determiner", "pas assez d'",
+    "pas suffisamment",
     "informations insuffisantes", "information insuffisante", "insuffisantes pour", "ne dispose pas", "n' ai pas acces",
     "n' ai pas assez", "n' ai pas suffisamment", "besoin de l' article", "sans l' article", "veuillez fournir",
-    "pourriez vous fournir", "desole", "ne peut pas etre determinee", "ne peut etre determinee", "on ne peut pas repondre",
-    "on ne peut pas determiner", "on ne peut pas conclure", "on ne peut pas savoir", "ne peut pas repondre", "sans reponse",
+    "pourriez vous fournir", "desole", "ne peut pas etre determinee", "ne peut etre determinee",
+    "on ne peut pas repondre",
+    "on ne peut pas determiner", "on ne peut pas conclure", "on ne peut pas savoir", "ne peut pas repondre",
+    "sans reponse",
     "i cannot", "i can't", "i can not", "i am unable", "i'm unable", "unable to", "i don't know", "don't know",
     "do not know", "i am not sure", "i'm not sure", "not sure", "cannot be determined", "can't be determined",
     "cannot determine", "cannot answer", "can't answer", "impossible to", "not enough information",
@@ -278,12 +297,12 @@ HYPOTHESES = of("if si suppose supposing supposons")
 FIRST_PERSON = of("i je j' forced fallait")
 
 #: Words a bare option text may not be taken for: as ordinary words they mean something else here.
-RESERVED = (
-    TRUE_WORDS | FALSE_WORDS | TRUE_MARKS | FALSE_MARKS | PRAISE | ALL_WORDS | NONE_WORDS | GLUE | NEGATIONS | PARTICLES
-    | REASONS | HEDGES | BUT | COPULAS | CHOOSING | SAYING | CONCLUDING | POINTING | TERMS | SUPERLATIVES | LESS | PARTLY
-    | OTHERS | EITHER | CONJUNCTIONS | QUANTIFIED | of("na null nan n/a nil unknown other autre")
-)  # fmt: skip
-
+RESERVED = frozenset[str]().union(
+    *(TRUE_WORDS, FALSE_WORDS, TRUE_MARKS, FALSE_MARKS, PRAISE, SUPERLATIVES, LESS, PARTLY, ALL_WORDS, NONE_WORDS),
+    *(GLUE, COPULAS, NEGATIONS, PARTICLES, CONJUNCTIONS, EITHER, REASONS, HEDGES, BUT, OTHERS, QUANTIFIED, TERMS),
+    *(CHOOSING, SAYING, CONCLUDING, POINTING),
+    of("na null nan n/a nil unknown other autre"),
+)
 #: Words beside the letters of a list.
 BEFORE_LETTERS = ITEM_NOUNS | ANSWER_NOUNS | of("la le les l' the both n° number numero and et aussi also soit de of")
 
@@ -307,7 +326,7 @@ BEFORE_VERDICT = of("me m' nous a pouvoir look looks sound sounds can could") | 
 
 #: After these a capital A is the letter, not the article.
 AFTER_LETTER_A = (
-    of("nor ni neither")
+    of("nor ni neither aussi egalement also too non oui yes no ainsi as de tout")
     | TRUE_WORDS
     | FALSE_WORDS
     | PARTICLES
