@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
@@ -46,18 +47,23 @@ class OpenAIChat:
 
 async def _invoke(client: ChatOpenAI, messages: Sequence[Message], call: Call) -> None:
     """Send; what LangChain makes of the response is not used, since it drops reasoning and raises on odd shapes."""
+    handled = sys.exception()
     try:
         await client.ainvoke(_to_langchain(messages))
     except Exception as error:
-        if (cause := own_error(error)) is not None:
+        if (cause := own_error(error, handled)) is not None:
             raise cause from None
         if not call.exchanges:
             raise
 
 
-def own_error(error: BaseException | None) -> MedjudgeError | None:
-    """Our own exception inside the layers that the SDK wraps around what its transport raises."""
-    while error is not None:
+def own_error(error: BaseException | None, handled: BaseException | None = None) -> MedjudgeError | None:
+    """Our own exception inside the layers that the SDK wraps around what its transport raises.
+
+    Args:
+        handled: what the caller was handling when it asked; it is in the context of `error` and no part of it.
+    """
+    while error is not None and error is not handled:
         if isinstance(error, MedjudgeError):
             return error
         error = error.__cause__ or error.__context__

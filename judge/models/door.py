@@ -84,13 +84,14 @@ class Endpoint:
 
 @dataclass(slots=True)
 class Waiting:
-    """A call on its way, for the progress display: requests sent for it, and the status of the last response."""
+    """A call on its way, for the progress display: requests sent for it, status of the last response, pauses."""
 
     address: str
     since: float
     state: str = "queued"
     tries: int = 0
     status: int = 0
+    paused: float = 0.0
 
 
 @dataclass(slots=True)
@@ -224,7 +225,7 @@ class Door:
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(Retryable),
             wait=self._retry.wait,
-            stop=self._retry.exhausted,
+            stop=lambda state: self._retry.exhausted(state, waiting.paused),
             sleep=self._pause,
             before_sleep=lambda state: self._before_retry(endpoint, waiting, state),
         )
@@ -262,6 +263,7 @@ class Door:
         async with endpoint.limit:
             while (pause := endpoint.not_before - asyncio.get_running_loop().time()) > 0:
                 await self._pause(pause)
+                waiting.paused += pause if waiting.tries else 0.0  # the first try only comes later
             if self.stopping:
                 raise Interrupted("the run is stopping")
             waiting.state, waiting.since, waiting.status = "sent", time.monotonic(), 0

@@ -53,14 +53,14 @@ class Recorder:
 
     def __init__(self, path: Path, header: Header) -> None:
         self._path = path
-        self._known: set[tuple[str, int]] = set()
+        self._known: set[tuple[str, int, bool]] = set()
         if path.is_file():
             _cut_torn_line(path)
         if path.is_file() and path.stat().st_size:
             existing = load_recording(path)
             if existing.header.nonce != header.nonce:
                 raise UserError(f"{path} holds the recording of another run; name a new file after --record")
-            self._known = {(exchange.address, exchange.attempt) for exchange in existing.exchanges.values()}
+            self._known = {_key(exchange) for exchange in existing.exchanges.values()}
             self._file = _open(path)
         else:
             self._file = _open(path)
@@ -73,9 +73,9 @@ class Recorder:
         Raises:
             RunError: the file cannot be written any more, e.g. the disk is full; it ends with a whole line.
         """
-        if (exchange.address, exchange.attempt) in self._known:
+        if _key(exchange) in self._known:
             return
-        self._known.add((exchange.address, exchange.attempt))
+        self._known.add(_key(exchange))
         line = {
             "address": exchange.address,
             "attempt": exchange.attempt,
@@ -100,6 +100,10 @@ class Recorder:
             with contextlib.suppress(OSError):
                 self._file.truncate(start)
             raise RunError(f"{self._path} cannot be written: {os.strerror(error.errno or 0)}") from None
+
+
+def _key(exchange: Exchange) -> tuple[str, int, bool]:
+    return exchange.address, exchange.attempt, exchange.completed
 
 
 def load_recording(path: Path) -> Recording:

@@ -74,7 +74,7 @@ def read_completion(response: str, *, prompt: str = "") -> Reply:
 
 
 #: The escape of a surrogate; alone, it stands for no character.
-_SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}|[\ud800-\udfff]")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
 def _parse(response: str) -> JSON:

@@ -16,7 +16,6 @@ from tenacity import RetryCallState
 from judge.errors import CallFailed, ContextExceeded, MedjudgeError, Refused
 from judge.models.exchange import clean
 
-
 #: Reasons of failures that may pass.
 RETRIED = frozenset({"rate_limited", "server_error", "timeout", "connection_error", "malformed_response"})
 
@@ -62,9 +61,14 @@ class RetryPolicy:
         ceiling = min(self.longest_wait, self.first_wait * 2.0 ** min(state.attempt_number - 1, 60))
         return random.uniform(ceiling / 2, ceiling)
 
-    def exhausted(self, state: RetryCallState) -> bool:
-        """Whether the next wait would break a bound; a wait longer than what is left is not begun."""
-        return state.attempt_number >= self.tries or state.idle_for + state.upcoming_sleep > self.total_wait
+    def exhausted(self, state: RetryCallState, paused: float = 0.0) -> bool:
+        """Whether the next wait would break a bound; a wait longer than what is left is not begun.
+
+        Args:
+            paused: seconds this call has waited between its tries because of what others were told.
+        """
+        waited = state.idle_for + paused
+        return state.attempt_number >= self.tries or waited + state.upcoming_sleep > self.total_wait
 
 
 def _failure(state: RetryCallState) -> Retryable:
