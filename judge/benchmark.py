@@ -140,6 +140,8 @@ class Benchmark(Protocol):
     about: str
     licence: str
     options: tuple[Option, ...]
+    prompt_package: str
+    """Import package that holds the prompts as ``<name>/<prompt>.md``; ``prompts`` for the built-in benchmarks."""
     flags: Mapping[str, str]
     """Flag -> what it means, for every flag its transcripts may carry."""
 

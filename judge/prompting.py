@@ -7,6 +7,7 @@ import importlib.resources
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from judge.errors import DataError, SpecError
@@ -21,12 +22,14 @@ class Prompt:
     Attributes:
         name: file name without ``.md``, e.g. ``reask.fr.v1``.
         text: with variables as ``{{name}}``.
+        expected: variables of the text we ship under this name.
         replaced: whether it came from the user's folder.
     """
 
     name: str
     text: str
-    replaced: bool
+    expected: frozenset[str] = frozenset()
+    replaced: bool = False
 
     @property
     def sha256(self) -> str:
@@ -34,7 +37,7 @@ class Prompt:
 
     @property
     def variables(self) -> frozenset[str]:
-        return frozenset(_VARIABLE.findall(self.text))
+        return variables_of(self.text)
 
     def fill(self, **values: str) -> str:
         """The text with every variable replaced, in one pass: braces inside the values stay what they are.
@@ -49,6 +52,11 @@ class Prompt:
                 f"there are: {', '.join(sorted(values))}"
             )
         return _VARIABLE.sub(lambda match: values[match.group(1)], self.text)
+
+
+def variables_of(text: str) -> frozenset[str]:
+    """The names between double braces."""
+    return frozenset(_VARIABLE.findall(text))
 
 
 class Prompts(Mapping[str, Prompt]):
@@ -69,15 +77,30 @@ class Prompts(Mapping[str, Prompt]):
     def hashes(self) -> dict[str, str]:
         return {name: prompt.sha256 for name, prompt in self._prompts.items()}
 
+    def omissions(self) -> tuple[str, ...]:
+        """A sentence part for every variable that one of ours has and the user's own in its place has not."""
+        return tuple(
+            f"the user's own prompt {prompt.name} does not use {{{{{variable}}}}}"
+            for prompt in self._prompts.values()
+            if prompt.replaced
+            for variable in sorted(prompt.expected - prompt.variables)
+        )
+
     def replaced(self) -> tuple[str, ...]:
         return tuple(sorted(name for name, prompt in self._prompts.items() if prompt.replaced))
 
 
-def load_prompts(benchmark: str, names: tuple[str, ...], folder: Path | None = None) -> Prompts:
+def load_prompts(
+    benchmark: str, names: tuple[str, ...], folder: Path | None = None, *, package: str = "prompts"
+) -> Prompts:
     """The named prompts; a file of the same name in `folder`, or in its subfolder of the benchmark's name, replaces.
 
+    Args:
+        package: import package that holds ``<benchmark>/<name>.md``.
+
     Raises:
-        SpecError: the folder does not exist or replaces none of these prompts.
+        SpecError: the folder does not exist or replaces none of these prompts, or a text in it uses a variable that
+            does not exist.
         DataError: a file cannot be read.
     """
     if folder is not None and not folder.is_dir():
@@ -85,7 +108,19 @@ def load_prompts(benchmark: str, names: tuple[str, ...], folder: Path | None = N
     own = {name: _own_file(folder, benchmark, name) for name in names} if folder else {}
     if folder is not None and not any(own.values()):
         raise SpecError(f"--prompts {folder}: holds none of this run's prompts: {', '.join(f'{n}.md' for n in names)}")
-    return Prompts({name: _read(benchmark, name, own.get(name)) for name in names})
+    shipped = importlib.resources.files(package) / benchmark
+    return Prompts({name: _prompt(name, shipped / f"{name}.md", own.get(name)) for name in names})
+
+
+def _prompt(name: str, shipped: Traversable, own: Path | None) -> Prompt:
+    expected = variables_of(ours := _read(shipped))
+    if own is None:
+        return Prompt(name, ours, expected)
+    prompt = Prompt(name, _read(own), expected, replaced=True)
+    if unknown := sorted(prompt.variables - expected):
+        there_are = ", ".join(sorted(expected)) or "none"
+        raise SpecError(f"{own}: uses {{{{{unknown[0]}}}}}, which does not exist; there are: {there_are}")
+    return prompt
 
 
 def _own_file(folder: Path, benchmark: str, name: str) -> Path | None:
@@ -93,12 +128,11 @@ def _own_file(folder: Path, benchmark: str, name: str) -> Path | None:
     return next((path for path in places if path.is_file()), None)
 
 
-def _read(benchmark: str, name: str, own: Path | None) -> Prompt:
-    source = own or importlib.resources.files("prompts") / benchmark / f"{name}.md"
+def _read(source: Traversable) -> str:
     try:
         text = source.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise DataError(f"{source}: not UTF-8 text (byte {error.start})") from None
     except OSError as error:
         raise DataError(f"{source}: cannot be read ({error.strerror})") from None
-    return Prompt(name, text.strip(), replaced=own is not None)
+    return text.strip()

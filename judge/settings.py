@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from judge.errors import SpecError
 
@@ -123,6 +123,10 @@ def _http_spec(spec: str, key_variable: str | None) -> ModelSpec:
     return ModelSpec(text=spec, kind="http", name=parts.fragment, base_url=url, key_variable=key_variable or HTTP_KEY)
 
 
+#: Fields of a request body that have an option of their own, or that a run depends on.
+OURS = frozenset({"model", "messages", "stream", "n", "temperature", "max_tokens", "max_completion_tokens"})
+
+
 class Generation(Frozen):
     """How a model is asked; what is None is not sent, so the server's default holds.
 
@@ -135,6 +139,13 @@ class Generation(Frozen):
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(gt=0)] | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("extra_body")
+    @classmethod
+    def _leaves_ours_alone(cls, extra: dict[str, Any]) -> dict[str, Any]:
+        if taken := sorted(OURS & extra.keys()):
+            raise SpecError(f"--extra-body cannot set {taken[0]!r}; medjudge sends that itself")
+        return extra
 
 
 #: What models in this process need where the user gives nothing; it becomes part of the run's settings and is shown.

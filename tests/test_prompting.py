@@ -69,7 +69,7 @@ def test_given_a_folder_of_ones_own_when_prompts_are_loaded_then_the_file_of_the
     (folder / f"{name}.md").write_bytes(b"\xef\xbb\xbfMine:\r\n{{question}}\r\n\r\n")
     mine, built_in = load_prompts("caremedeval", NAMES, tmp_path), load_prompts("caremedeval", NAMES)
 
-    assert mine[name] == Prompt(name, "Mine:\n{{question}}", replaced=True)
+    assert mine[name] == Prompt(name, "Mine:\n{{question}}", built_in[name].variables, replaced=True)
     assert mine.replaced() == (name,)
     assert mine.hashes()[name] != built_in.hashes()[name]
     assert mine.hashes()[other] == built_in.hashes()[other]
@@ -106,3 +106,15 @@ def test_given_a_file_that_is_no_text_when_prompts_are_loaded_then_the_error_nam
 def test_given_a_name_that_does_not_exist_when_prompts_are_loaded_then_the_error_names_the_file() -> None:
     with pytest.raises(DataError, match=r"none\.v9\.md: cannot be read"):
         load_prompts("caremedeval", ("none.v9",))
+
+
+def test_given_ones_own_prompt_with_an_unknown_variable_when_loaded_then_the_error_names_it(tmp_path: Path) -> None:
+    (tmp_path / f"{NAMES[0]}.md").write_text("{{question}} {{answer_key}}", encoding="utf-8")
+    with pytest.raises(SpecError, match=r"\{\{answer_key\}\}, which does not exist"):
+        load_prompts("caremedeval", NAMES, tmp_path)
+
+
+def test_given_ones_own_prompt_without_a_variable_when_loaded_then_the_run_can_say_so(tmp_path: Path) -> None:
+    (tmp_path / f"{NAMES[0]}.md").write_text("{{question}}", encoding="utf-8")
+    prompts = load_prompts("caremedeval", NAMES, tmp_path)
+    assert any("does not use {{options}}" in omission for omission in prompts.omissions())

@@ -51,6 +51,7 @@ class CareMedEval:
             default="fr",
         ),
     )
+    prompt_package = "prompts"
     flags: Mapping[str, str] = {
         "malformed": "first reply does not end in the demanded line",
         "extracted_from_malformed": "answer read from a reply that does not end in the demanded line",

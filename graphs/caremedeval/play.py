@@ -66,7 +66,7 @@ def _flags(end: Mapping[str, Any], article: ArticleContext) -> list[str]:
     marks = {
         "malformed": bool(replies) and not replies[0].get("well_formed", False),
         "extracted_from_malformed": answered and not replies[-1]["well_formed"],
-        "re_asked": len(replies) > 1,
+        "re_asked": sum(message["role"] == "user" for message in end["messages"]) > 1,
         "explicit_none": answered and end["answer"] == [],
         "letters_dropped": any(reply.get("dropped") for reply in replies),
         "context_cut": article.cut,

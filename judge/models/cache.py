@@ -47,8 +47,9 @@ class FileCache:
 
     async def keep(self, endpoint: str, body: Mapping[str, JSON], call: Call, answer: Answer) -> None:
         key, text = _key(endpoint, body, call), zlib.compress(answer.text.encode("utf-8", errors="surrogatepass"))
+        row = (key, answer.status, text)
         await self._database.run_async(
-            lambda db: db.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", (key, answer.status, text)) and None
+            lambda db: db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", row) and None
         )
 
     def close(self) -> None:

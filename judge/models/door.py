@@ -56,6 +56,9 @@ class ExchangeStore(Protocol):
     async def keep(self, exchange: Exchange) -> Exchange:
         """Keep it for good, then return it with its attempt number."""
 
+    async def superseded(self, address: str) -> bool:
+        """Whether an answer under `address` was set aside so that it is asked again."""
+
 
 class SharedCache(Protocol):
     """Answers shared between runs."""
@@ -145,6 +148,11 @@ class Door:
         self._stopping.set()
 
     @property
+    def replaying(self) -> bool:
+        """Whether a recording answers everything, so that no model is needed."""
+        return self._replay is not None
+
+    @property
     def stopping(self) -> bool:
         return self._stopping.is_set()
 
@@ -188,12 +196,16 @@ class Door:
         return await self._keep(replace(found, endpoint=blank.endpoint))
 
     async def _cached(self, call: Call, blank: Exchange) -> Exchange | None:
-        if self._cache is None or not _deterministic(blank.body):
+        if self._cache is None or not _deterministic(blank.body) or await self._asked_again(blank):
             return None
         answer = await self._cache.find(blank.endpoint, blank.body, call)
         if answer is None:
             return None
         return await self._keep(replace(blank, status=answer.status, response=answer.text, source="cache"))
+
+    async def _asked_again(self, blank: Exchange) -> bool:
+        """Whether the user wants another answer than the one there was; a cache would give the same one back."""
+        return self._store is not None and await self._store.superseded(blank.address)
 
     async def _ask(self, call: Call, endpoint: Endpoint, blank: Exchange, send: Send) -> Exchange:
         with self._shown(blank.address) as waiting:

@@ -26,7 +26,8 @@ class LocalChat:
         self._template = _template_options(spec, generation.extra_body)
         self._door = door
         self._endpoint = Endpoint(f"hf:{spec.name}", asyncio.Semaphore(1))
-        self._tokenizer, self._model = _load(spec)
+        loaded: tuple[Any, Any] = (None, None) if door.replaying else _load(spec)
+        self._tokenizer, self._model = loaded
         self._one_at_a_time = threading.Lock()
 
     async def ask(self, messages: Sequence[Message], address: Address) -> Reply:

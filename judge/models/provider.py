@@ -35,7 +35,7 @@ class ProviderChat:
         self._generation = generation
         self._door = door
         self._endpoint = Endpoint(spec.endpoint, asyncio.Semaphore(connections))
-        self._client = client or _init(spec, generation)
+        self._client = client or (None if door.replaying else _init(spec, generation))
 
     async def ask(self, messages: Sequence[Message], address: Address) -> Reply:
         merged = merge_same_role(messages)
@@ -49,8 +49,10 @@ class ProviderChat:
         return read_completion(exchange.response, prompt=str(merged[-1]["content"]))
 
     async def _send(self, messages: Sequence[Message]) -> Answer:
+        client = self._client
+        assert client is not None, "a replay answers before anything is sent"
         try:
-            reply = await self._client.ainvoke(convert_to_messages([dict(message) for message in messages]))
+            reply = await client.ainvoke(convert_to_messages([dict(message) for message in messages]))
         except Exception as error:
             failure = _failure(error, any_success=self._endpoint.successes > 0)
             if failure is None:

@@ -56,6 +56,9 @@ class MemoryStore:
         attempts.append(replace(exchange, attempt=len(attempts) + 1))
         return attempts[-1]
 
+    async def superseded(self, address: str) -> bool:
+        return False
+
     @property
     def last(self) -> Exchange:
         """The last attempt under the address that was kept first."""
