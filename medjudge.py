@@ -28,11 +28,14 @@ def foreign_package() -> str:
 
 def main() -> None:
     """Run the command line."""
-    if problem := foreign_package():
-        sys.exit(f"medjudge: {problem}")
-    from judge.cli.main import run
+    try:
+        if problem := foreign_package():
+            sys.exit(f"medjudge: {problem}")
+        from judge.cli.main import run
 
-    run()
+        run()
+    except KeyboardInterrupt:  # while importing; later on the command line sees to it
+        sys.exit(130)
 
 
 if __name__ == "__main__":

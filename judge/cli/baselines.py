@@ -39,19 +39,14 @@ def _baselines(benchmark: Benchmark, data: Path, options: dict[str, Any], as_jso
                     "signatures": signatures, "baselines": rows, "reachable_maximum": dict(maximum)}  # fmt: skip
         print_json(document)
         return
-    from rich import box
-    from rich.table import Table
+    from judge.report.tables import baseline_key, baseline_tables, console
 
-    from judge.report.tables import console
-
-    table = Table(title=f"{benchmark.title}: {len(loaded.cases)} cases", box=box.SIMPLE_HEAD, title_justify="left")
-    table.add_column("metric", no_wrap=True)
+    out = console()
     columns = [*rows, {"description": "best that any answers could reach", "metrics": maximum}]
-    for column in columns:
-        table.add_column(column["description"], justify="right")
-    for metric in metrics:
-        table.add_row(metric.title, *(f"{column['metrics'][metric.name]:.4f}" for column in columns))
-    console().print(table)
+    for table in baseline_tables(f"{benchmark.title}: {len(loaded.cases)} cases", metrics, columns, out):
+        out.print(table)
+    for line in baseline_key(columns):
+        out.print(line)
 
 
 baselines_group = BenchmarkGroup("baselines", build=_build, help="What answers that never look at the question score.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from rich import box
 from rich.console import Console
@@ -11,7 +11,10 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from judge.benchmark import ANSWERED, PENDING, registry
+from judge.metrics.signature import Metric
 from judge.report.text import one_line, printable
+
+T = TypeVar("T")
 
 #: Width of tables where there is no terminal to ask.
 PIPE_WIDTH = 120
@@ -149,12 +152,37 @@ def status_lines(benchmark: str, setting: Mapping[str, Any]) -> list[str]:
 def breakdown_tables(
     setting: Mapping[str, Any], name: str, groups: Sequence[Mapping[str, Any]], out: Console
 ) -> list[Table]:
-    """As many groups side by side as the terminal has room for."""
-    for size in range(len(groups), 0, -1):
-        tables = [breakdown_table(setting, name, groups[start : start + size]) for start in range(0, len(groups), size)]
+    return spread(groups, lambda some: breakdown_table(setting, name, some), out)
+
+
+def spread(items: Sequence[T], table_of: Callable[[Sequence[T]], Table], out: Console) -> list[Table]:
+    """Tables with as many of the items side by side as the terminal has room for."""
+    for size in range(len(items), 0, -1):
+        tables = [table_of(items[start : start + size]) for start in range(0, len(items), size)]
         if size == 1 or all(_fits(table, out) for table in tables):
             return tables
     return []
+
+
+def baseline_tables(
+    title: str, metrics: Sequence[Metric], columns: Sequence[Mapping[str, Any]], out: Console
+) -> list[Table]:
+    """Baselines by number; `baseline_key` says what they are."""
+
+    def table_of(some: Sequence[tuple[int, Mapping[str, Any]]]) -> Table:
+        table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+        table.add_column("metric", no_wrap=True)
+        for place, _ in some:
+            table.add_column(f"({place})", justify="right", no_wrap=True)
+        for metric in metrics:
+            table.add_row(metric.title, *(f"{column['metrics'][metric.name]:.4f}" for _, column in some))
+        return table
+
+    return spread(list(enumerate(columns, start=1)), table_of, out)
+
+
+def baseline_key(columns: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [f"({place}) {column['description']}" for place, column in enumerate(columns, start=1)]
 
 
 def breakdown_table(setting: Mapping[str, Any], name: str, groups: Sequence[Mapping[str, Any]]) -> Table:

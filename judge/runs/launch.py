@@ -180,7 +180,9 @@ def _model_and_replay(request: Request) -> tuple[ModelSpec, Recording | None]:
 def _plan(request: Request, model: ModelSpec, replay: Recording | None, loaded: Loaded, nonce: str) -> Plan:
     benchmark = request.benchmark
     settings = benchmark.settings(request.options)
-    prompts = load_prompts(benchmark.name, benchmark.prompt_names(request.options), request.prompts)
+    prompts = load_prompts(
+        benchmark.name, benchmark.prompt_names(request.options), request.prompts, package=benchmark.prompt_package
+    )
     tokenizer = choose_tokenizer(model, request.tokenizer)
     spec = RunSpec(
         benchmark=benchmark.name,
@@ -305,6 +307,8 @@ async def _preflight(plan: Plan) -> tuple[str, ...]:
 
 async def _play(store: RunStore, request: Request, plan: Plan, units: Sequence[Unit], watcher: Watcher) -> Finished:
     if not units:
+        if request.record:
+            _recorder(request.record, store, plan.spec).close()
         return Finished(store.folder, rescore_run(store, request.benchmark), Ending(0, False, None))
     player = request.benchmark.player(plan.loaded, plan.spec.options, plan.prompts, plan.tokenizer)
     async with _doctor(store, request, plan) as (door, doctor):
@@ -334,7 +338,7 @@ async def _doctor(store: RunStore, request: Request, plan: Plan) -> AsyncIterato
     with contextlib.ExitStack() as stack:
         recorder = None
         if request.record:
-            recorder = Recorder(request.record, Header(spec.nonce, {"doctor": spec.model.text}, {}))
+            recorder = _recorder(request.record, store, spec)
             stack.callback(recorder.close)
         cache = None
         if request.cache:
@@ -353,6 +357,17 @@ async def _doctor(store: RunStore, request: Request, plan: Plan) -> AsyncIterato
             yield door, doctor
 
 
+def _recorder(file: Path, store: RunStore, spec: RunSpec) -> Recorder:
+    """An open recording that already holds all that the run holds, even after a kill or when begun on resuming."""
+    recorder = Recorder(file, Header(spec.nonce, {"doctor": spec.model.text}, {}))
+    known = {address: exchange.attempt for address, exchange in load_recording(file).exchanges.items()}
+    for stored in store.units(with_transcripts=False):
+        for exchange in store.exchanges(stored.unit):
+            if exchange.attempt > known.get(exchange.address, 0):
+                recorder.add(exchange)
+    return recorder
+
+
 def default_folder(spec: RunSpec) -> Path:
     """``runs/<benchmark>-<model>-<time>`` below the working directory; numbered when there is one of that name."""
     name = f"{spec.benchmark}-{spec.model.slug}-{time.strftime('%Y%m%d-%H%M%S')}"
@@ -369,7 +384,7 @@ def facts_of(request: Request, plan: Plan, notes: Sequence[str]) -> dict[str, An
         "versions": versions | {"python": platform.python_version()},
         "licence": request.benchmark.licence,
         "files": dict(plan.loaded.files),
-        "notes": [*plan.loaded.notes, *notes],
+        "notes": [*plan.loaded.notes, *plan.prompts.omissions(), *notes],
         "data": str(request.data.absolute()) if request.data else None,
         "replay": str(plan.replay.path.absolute()) if plan.replay else None,
         "prompts": str(request.prompts.absolute()) if request.prompts else None,

@@ -124,6 +124,10 @@ class RunStore:
     async def keep(self, exchange: Exchange) -> Exchange:
         return await self._database.run_async(lambda db: self._insert_exchange(db, exchange))
 
+    async def superseded(self, address: str) -> bool:
+        query = "SELECT EXISTS (SELECT 1 FROM exchanges WHERE address = ? AND superseded AND error = '')"
+        return bool(await self._database.run_async(lambda db: db.execute(query, (address,)).fetchone()[0]))
+
     def exchanges(self, unit: Unit) -> list[Exchange]:
         """Every exchange of a unit, all attempts, in the order in which they were kept."""
 
@@ -285,6 +289,8 @@ def _write_new(
         database.run(write)
     finally:
         database.close()
+    if (folder / f"{DRAFT}-wal").exists():  # SQLite keeps its log where it cannot write all of it into the file
+        raise RunError(f"{folder / FILE} cannot be written: is the disk full?")
     (folder / DRAFT).rename(folder / FILE)
 
 
