@@ -21,6 +21,8 @@ _SHORT_REACH = 8
 _DENYING = words.of("not pas no aucune aucun ne n' another isn't don't wouldn't can't")
 _PAST = words.of("was were going initially first initialement abord tempted thought allais pensais avais")
 _PREPOSITIONS = words.of("with for pour sur towards toward vers")
+#: "The options: A is a flexor, …" discusses.
+_VERBS = words.COPULAS - words.of(": = → -")
 _COLONS = words.of(": = →")
 
 
@@ -110,7 +112,21 @@ def find_claims(document: Document, verdicts: list[Verdict]) -> list[Claim]:
     """All announced answers in order, those in refusals, questions and suppositions left out."""
     scan = _Scan(document, _Blocks(document, verdicts))
     refused = refused_tokens(document)
-    return [claim for i, declines in enumerate(refused) if not declines for claim in _claims_at(scan, i)]
+    claims = [claim for i, declines in enumerate(refused) if not declines for claim in _claims_at(scan, i)]
+    return list(_taken_back(document, claims))
+
+
+def _taken_back(document: Document, claims: list[Claim]) -> Iterator[Claim]:
+    """The claims; a conclusion drawn after a "Wait," is as plain as the answer it takes back."""
+    latest: Claim | None = None
+    for claim in claims:
+        if latest is not None and claim.rank is Rank.CONCLUSION and not claim.denied:
+            between = range(latest.start + 1, claim.start)
+            if any(document.at(n).norm in words.TAKING_BACK and document.starts_sentence(n) for n in between):
+                claim = replace(claim, rank=latest.rank)
+        if claim.rank >= Rank.ANCHORED:
+            latest = claim
+        yield claim
 
 
 class _Blocks:
@@ -156,6 +172,10 @@ def _claims_at(scan: _Scan, i: int) -> Iterator[Claim]:
         yield from claims or _weak_claims_at(scan, i)
     elif _is_choosing(document, i):
         yield from _announced(scan, i, Rank.ANCHORED)
+    elif norm in words.CORRECTING and document.at(i + 1).norm == ":":
+        yield from _announced(scan, i, Rank.ANCHORED)
+    elif norm == "one" and document.at(i - 1).norm in words.ASSERTIVE:
+        yield from _announced(scan, i, Rank.ANCHORED, item=True)
     elif norm in words.TRUE_WORDS or norm in words.FALSE_WORDS:
         yield from _headed(scan, i)
     else:
@@ -169,6 +189,7 @@ def _weak_claims_at(scan: _Scan, i: int) -> Iterator[Claim]:
         (norm in words.POINTING and document.at(i + 1).norm in words.POINTING_COPULAS | words.PARTICLES | {"isn't"})
         or norm in ("it's", "that's")
         or (norm in words.SAYING and not _is_past(document, i))
+        or (norm == "left" and document.at(i + 1).norm == "with")
         or (norm in words.CONCLUDING and document.at(i + 1).norm not in ("que", "qu'"))
         or document.at(i).text.casefold() == "où"
         or (norm in words.BUT and _contrasts(document, i))
@@ -241,7 +262,8 @@ def _announced(scan: _Scan, i: int, rank: Rank, *, item: bool = False) -> Iterat
         return
     path = _before(document, i)
     # "go with", "opte pour": the preposition belongs to the verb.
-    first = i + 2 if _is_choosing(document, i) and document.at(i + 1).norm in _PREPOSITIONS else i + 1
+    has_preposition = _is_choosing(document, i) or document.at(i).norm == "left"
+    first = i + 2 if has_preposition and document.at(i + 1).norm in _PREPOSITIONS else i + 1
     reach = _REACH if rank > Rank.CONCLUSION else _SHORT_REACH
     for j in range(first, i + reach):
         path.position = j
@@ -359,6 +381,8 @@ def _is_announced(document: Document, start: int, path: _Path, listing: Listing,
         return False
     if rank is Rank.CONCLUSION:
         return _ends_there(document, listing)
+    if item and not path.assertive and path.met[-1:] == [":"] and document.at(listing.end).norm in _VERBS:
+        return False
     if document.at(start).norm == BOX or (path.copula and not _is_bare_dash(path)):
         return path.copula is False or _is_free(document, listing, path)
     if verdict_after(document, listing.end) is not None:

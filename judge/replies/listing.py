@@ -18,7 +18,7 @@ _CLOSING = words.of(") ] \" ' >")
 _TO_TEXT = words.of(") ] \" ' . : - ( ,")
 _SEPARATORS = words.of(", ; / & + • |") | words.of("et and plus puis ainsi que qu' as well")
 _RANGES = words.of("to through thru jusqu' jusque")
-_SINGULAR = words.of("est is n' isn't was etait a measures = : →")
+_SINGULAR = words.of("est is n' isn't was etait a measures best seems has = →") | words.FITTING
 _BULLETS = words.of("- * + • . )")
 
 
@@ -89,6 +89,10 @@ def _separator(document: Document, i: int) -> tuple[int, bool, bool, bool] | Non
     start, either, new_line, words_between = i, False, False, False
     while i < start + 8:
         token = document.at(i)
+        joined = document.phrase_end(i, words.JOINING)
+        if joined is not None:
+            words_between, i = True, joined
+            continue
         if token.norm in words.EITHER:
             either = True
         elif token.kind is Kind.BREAK:
@@ -113,7 +117,8 @@ def _separator_after_gloss(document: Document, i: int) -> tuple[int, bool, bool,
         token = document.at(j)
         if token.norm == closing:
             return _separator(document, j if closing == ";" else j + 1)
-        judges = token.norm in words.TRUE_WORDS or token.norm in words.FALSE_WORDS or token.norm in words.HEDGES
+        judges = token.norm in words.TRUE_WORDS | words.FALSE_WORDS | words.HEDGES
+        judges |= j == i + 1 and token.norm in words.TRUE_MARKS | words.FALSE_MARKS
         if judges or token.kind in (Kind.LETTER, Kind.BREAK, Kind.END):
             return None
     return None
@@ -215,8 +220,10 @@ def _with_text(document: Document, i: int, token: Token) -> Listing:
         between = [document.at(n).norm for n in range(i + 1, j)]
         if text.keys == token.keys:
             return Listing(named, stray, _closed(document, j + 1), echoed=1, capital=capital)
-        if _labels(between) and document.ends_clause(_closed(document, j + 1)):
-            end = _closed(document, j + 1)
+        end = _closed(document, j + 1)
+        # "The answer is C. Hepatitis A and E are …" begins a sentence of its own.
+        goes_on = between[:1] == ["."] and document.at(end).kind is Kind.WORD
+        if _labels(between) and document.ends_clause(end) and not goes_on:
             return Listing(named, stray, end, contradictory=True, echoed=1, capital=capital)
     return Listing(named, stray, _closed(document, i + 1), count=count, capital=capital)
 

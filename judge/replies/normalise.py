@@ -6,6 +6,8 @@ import html
 import re
 import unicodedata
 
+from judge.replies import vocabulary as words
+
 #: A mark this module puts where the text sets its answer in a box or in an answer tag.
 BOX = "\ue000"
 TICK = "✓"
@@ -100,6 +102,37 @@ _REPLACED = (
     (re.compile(r"_"), " "),
 )
 
+#: A Markdown table: its heads, the rule below them, its rows.
+_TABLE = re.compile(
+    r"^[ \t]*(\|?[^|\n]*\|[^\n]*)\n[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+(?:[ \t]*:?-+:?)?[ \t]*\n((?:[^|\n]*\|[^\n]*(?:\n|\Z))+)",
+    re.MULTILINE,
+)
+
+
+def _rows(table: re.Match[str]) -> str:
+    """A table's rows without its heads; a cell ticked under "Vrai" or "Faux" becomes that word."""
+    heads = _cells(table[1])
+    rows = [_cells(row) for row in table[2].rstrip("\n").split("\n")]
+    if len(rows) == 1 and len(heads) > 2:
+        # The options are the columns.
+        rows = [list(pair) for pair in zip(heads[1:], rows[0][1:], strict=False)]
+    elif len(rows) < 2:
+        return table[0]
+    return "\n" + "".join(f"| {' | '.join(_ticked(heads, row))} |\n" for row in rows)
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
+
+
+def _ticked(heads: list[str], row: list[str]) -> list[str]:
+    judging = [n for n, head in enumerate(heads[: len(row)]) if fold(head) in words.TRUE_WORDS | words.FALSE_WORDS]
+    ticked = [n for n in judging if row[n] in (TICK, "x", "X")] or [n for n in judging if row[n]]
+    if len(judging) < 2 or len(ticked) != 1:
+        return row
+    return [heads[n] if n in ticked else cell for n, cell in enumerate(row) if n in ticked or n not in judging]
+
+
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _HAS_CJK = re.compile(f"[{_CJK}]")
 _CJK_BORDER = re.compile(f"(?<=[{_CJK}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[{_CJK}])")
@@ -164,6 +197,7 @@ def plain(text: str) -> str:
     text = _SPACED_DASH.sub(" - ", text).translate(_SYMBOLS)
     for pattern, replacement in _REPLACED:
         text = pattern.sub(replacement, text)
+    text = _TABLE.sub(_rows, text)
     if _HAS_CJK.search(text):
         text = _CJK_PHRASE.sub(lambda phrase: f" {_CJK_PHRASES[phrase[0]]} ", text)
         text = _CJK_BORDER.sub(" ", text)

@@ -18,7 +18,7 @@ from judge.replies.refusals import refuses
 from judge.replies.rules import by_bare_letters, by_claim, by_echo, by_leading_list, by_lone_mention, by_trailing_list
 from judge.replies.rules_json import by_json
 from judge.replies.rules_texts import by_only_texts, by_option_text, by_whole_text
-from judge.replies.rules_verdicts import by_complement, by_elimination, by_verdicts
+from judge.replies.rules_verdicts import by_complement, by_elimination, by_row_of_marks, by_verdicts
 from judge.replies.thinking import separate_thinking
 from judge.replies.tokens import Document
 from judge.replies.verdicts import find_verdicts
@@ -100,6 +100,7 @@ def _own_turn(text: str, options: Mapping[str, str], multiple: bool) -> str:
 _RULES: tuple[Callable[[Reply], Reading | None], ...] = (
     by_whole_text,
     by_json,
+    by_row_of_marks,
     by_bare_letters,
     by_only_texts,
     by_claim(Rank.ANCHORED),

@@ -22,6 +22,10 @@ from judge.replies.verdicts import enumerated, verdict_after
 _SEPARATORS = words.of(", ; et and & . ( ) [ ] \" ' • - * + |") | {"\ue000"}
 
 
+#: Letters of a question with five options, which "ACE" may answer where there are four.
+_NEXT_LETTERS = frozenset("CDE")
+
+
 def by_bare_letters(reply: Reply) -> Reading | None:
     """Letters and nothing else, at most after one announcement."""
     document = reply.document
@@ -73,9 +77,13 @@ def _glued(reply: Reply, body: list[Token]) -> Reading | None:
         return None
     letters = said[0].text
     keys = [reply.document.keys.get(letter.upper(), "") for letter in letters]
-    if not all(keys) or len(set(keys)) < len(keys) or not (letters.isupper() or letters.islower()):
+    ordered = letters.isupper() and list(letters) == sorted(letters) and len(set(letters)) > 1
+    if not ordered and (len(set(keys)) < len(keys) or not (letters.isupper() or letters.islower())):
         return None
-    return reply.choose("bare", frozenset(keys))
+    stray = frozenset(letter for letter, key in zip(letters, keys, strict=True) if not key)
+    if stray and not (ordered and reply.multiple and stray <= _NEXT_LETTERS):
+        return None
+    return reply.choose("bare", frozenset(keys) - {""}, stray)
 
 
 def by_claim(rank: Rank) -> Callable[[Reply], Reading | None]:
@@ -142,7 +150,8 @@ def by_leading_list(reply: Reply) -> Reading | None:
         words.of("• - * ( [ \" ' la les the l' option options proposition propositions"),
         most=4,
     )
-    listing = read_list(document, start)
+    both = document.phrase_end(0, words.BOTH)
+    listing = read_list(document, start if both is None else both)
     if listing is None or not _is_opening(document, listing):
         return None
     unsettled = listing.either or (not reply.multiple and listing.count > 1 and len(listing.keys) > 1)

@@ -7,7 +7,7 @@ import re
 from judge.replies import vocabulary as words
 from judge.replies.reading import Reading, Reply
 from judge.replies.refusals import refuses
-from judge.replies.tokens import Document, Kind, Token
+from judge.replies.tokens import SENTENCE_ENDS, Document, Kind, Token
 from judge.replies.verdicts import verdict_after
 
 
@@ -55,7 +55,7 @@ def by_option_text(reply: Reply) -> Reading | None:
     if refuses(document):
         return None
     said = [i for i, token in enumerate(document.tokens) if token.kind is Kind.TEXT]
-    affirmed = [i for i in said if not _is_negated(document, i)]
+    affirmed = [i for i in said if not _is_negated(document, i) and not _is_in_cut_text(document, i)]
     keys = frozenset(key for i in affirmed for key in document.at(i).keys)
     others = [t for t in document.tokens if t.kind in (Kind.WORD, Kind.LETTER, Kind.NUMBER) and not _is_filler(t)]
     if not keys or any(token.kind is Kind.LETTER and token.strong for token in others):
@@ -63,6 +63,14 @@ def by_option_text(reply: Reply) -> Reading | None:
     if len(keys) == 1 and len(document.tokens) <= _FEW_WORDS:
         return reply.choose("option_text", keys)
     return None
+
+
+def _is_in_cut_text(document: Document, i: int) -> bool:
+    """Whether a later sentence breaks off: the reply had not come to its answer."""
+    last = len(document.tokens) - 1
+    if document.at(last).kind is not Kind.WORD:
+        return False
+    return any(document.at(n).norm in SENTENCE_ENDS for n in range(i, last))
 
 
 def _is_filler(token: Token) -> bool:

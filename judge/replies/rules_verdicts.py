@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from judge.replies import vocabulary as words
 from judge.replies.reading import Reading, Reply
+from judge.replies.tokens import Kind
 from judge.replies.verdicts import Verdict, others_are_true
 
 
@@ -55,6 +57,20 @@ def _is_cut_table(reply: Reply, verdicts: list[Verdict], judged: frozenset[str])
     if len(tabular) < len(verdicts) or all(v.true for v in verdicts):
         return False
     return keys == list(reply.options)[: len(keys)] and len(judged) < len(reply.options)
+
+
+def by_row_of_marks(reply: Reply) -> Reading | None:
+    """ "VFVFF", "V F V F F", "Vrai, Faux, Vrai": one mark for each option, in order."""
+    said = [t.norm for t in reply.document.tokens if t.kind not in (Kind.MARK, Kind.BREAK)]
+    marks = list(said[0]) if len(said) == 1 else said
+    wrong = words.FALSE_WORDS | words.FALSE_MARKS
+    if len(marks) != len(reply.options) or len(marks) < 3 or not reply.multiple:
+        return None
+    if not all(mark in wrong | words.TRUE_WORDS | words.TRUE_MARKS for mark in marks):
+        return None
+    return reply.choose(
+        "per_option", frozenset(k for k, mark in zip(reply.options, marks, strict=True) if mark not in wrong)
+    )
 
 
 def by_complement(reply: Reply) -> Reading | None:

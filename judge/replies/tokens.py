@@ -200,6 +200,7 @@ class OptionTexts:
                 i += 1
                 continue
             norms, end = found
+            end += end < len(tokens) and tokens[end].norm == "%"
             text = " ".join(norms)
             marked.append(Token(Kind.TEXT, text, text, tokens[i].glued, keys=(self._spellings[norms],)))
             i = end
@@ -216,7 +217,8 @@ class OptionTexts:
     def _is_telling(self, norms: tuple[str, ...]) -> bool:
         """Single letters are keys, and words such as "none" or "true" are read by their place in the sentence."""
         if len(norms) > 1:
-            return not all(norm in words.RESERVED for norm in norms) or len(norms) > 2
+            # "Factor V", "Protein S": the noun alone tells.
+            return len(norms) > 2 or not all(norm in words.RESERVED - words.TERMS for norm in norms)
         return len(norms[0]) > 1 and norms[0] not in words.RESERVED and not _is_number(norms)
 
 

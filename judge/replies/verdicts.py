@@ -15,6 +15,7 @@ _BECAUSE = words.REASONS | words.of("dans ici here statement answer reponse prop
 _JUDGED = words.ITEM_NOUNS | words.of("c' ce ceci cela it this that elle il ceci which")
 #: A verdict behind one of these stands alone in its clause.
 _BEFORE_ALONE = words.of('. : - | ( → ! ; donc , "')
+_ELLIPTICAL = words.of("is are est sont isn't aren't do does don't doesn't")
 _GAP = 12
 
 
@@ -84,8 +85,8 @@ def _said(document: Document) -> list[Verdict]:
 
 
 def _verdict_on(document: Document, listing: Listing, start: int) -> Verdict | None:
-    tick = _tick_before(document, start)
-    verdict = tick or verdict_after(document, listing.end, at_line_start=document.starts_line(start))
+    before = _tick_before(document, start) or _word_before(document, start, listing.end)
+    verdict = before or verdict_after(document, listing.end, at_line_start=document.starts_line(start))
     if verdict is None or not listing.keys or _is_doubted(document, start, verdict.end):
         return None
     true = verdict.true and not _is_denied(document, start)
@@ -120,10 +121,11 @@ def _elliptical(document: Document, listing: Listing, start: int, before: list[V
     if document.at(i).norm == "l'":
         i += 1
     verb = document.at(i).norm
-    if not before or not (verb in words.ALSO or verb in ("is", "are", "est", "sont", "isn't", "aren't")):
+    if not before or not (verb in words.ALSO or verb in _ELLIPTICAL):
         return None
-    denied = document.at(i).norm.endswith("n't")
-    if not is_end_of_sentence(document, i + 1) or before[-1].either:
+    negated = document.at(i + 1).norm in ("not", "pas")
+    denied = document.at(i).norm.endswith("n't") or negated
+    if not is_end_of_sentence(document, i + 1 + negated) or before[-1].either:
         return None
     return replace(before[-1], keys=listing.keys, true=before[-1].predicate != denied, start=start, end=i + 1)
 
@@ -156,8 +158,21 @@ def _tick_before(document: Document, start: int) -> _Found | None:
     return _Found(document.at(i).norm == TICK, start)
 
 
+def _word_before(document: Document, start: int, end: int) -> _Found | None:
+    """ "Vrai pour A et D, faux pour B"."""
+    word = document.at(start - 2).norm
+    if document.at(start - 1).norm not in ("pour", "for") or not document.ends_clause(end):
+        return None
+    if word not in words.TRUE_WORDS | words.FALSE_WORDS:
+        return None
+    denied = any(document.at(n).norm in words.NEGATIONS | words.PARTICLES for n in range(start - 5, start - 2))
+    return _Found((word in words.TRUE_WORDS) != denied, end)
+
+
 def verdict_after(document: Document, i: int, *, at_line_start: bool = False) -> _Found | None:
     """The verdict that follows a list of options ending at `i`."""
+    if _fits_best(document, i):
+        return _Found(True, i + 1, strong=True)
     denied = copula = superlative = less = adds = only = False
     for j in range(i, i + _GAP):
         token = document.at(j)
@@ -176,6 +191,20 @@ def verdict_after(document: Document, i: int, *, at_line_start: bool = False) ->
         adds |= token.norm in words.ALSO
         only |= token.norm in words.ONLY
     return None
+
+
+def _fits_best(document: Document, i: int) -> bool:
+    """ "(C) fits best", "best explains the findings", "explique le mieux"."""
+    if document.at(i).norm == "best":
+        return document.at(i + 1).norm in words.FITTING
+    if document.at(i).norm not in words.FITTING:
+        return False
+    for j in range(i + 1, i + 8):
+        if document.at(j).norm in ("best", "mieux"):
+            return True
+        if document.at(j).kind is not Kind.WORD or document.at(j).norm in words.NEGATIONS:
+            return False
+    return False
 
 
 def _is_gap(document: Document, j: int, start: int, at_line_start: bool) -> bool:
@@ -208,7 +237,8 @@ def _verdict_word(document: Document, j: int, *, copula: bool, superlative: bool
         and document.ends_clause(j + 1)
     ):
         return _Found(True, j + 1, strong=True)
-    if copula and norm in words.TO_KEEP | words.TO_DROP and document.at(j - 1).norm == "a":
+    to_do = document.at(j - 1).norm == "a" and (copula or document.at(j - 1).text == "à")
+    if to_do and norm in words.TO_KEEP | words.TO_DROP:
         return _Found(norm in words.TO_KEEP, j + 1)
     if norm in words.TRUE_WORDS or norm in words.FALSE_WORDS:
         return _Found(norm in words.TRUE_WORDS, j + 1) if _is_verdict(document, j, copula) else None

@@ -27,6 +27,7 @@ ITEM_NOUNS = of(
     "option options choice choices choix proposition propositions item items affirmation affirmations assertion"
     " assertions statement statements enonce enonces lettre lettres letter letters alternative alternatives"
     " selection selections exception exceptions suggestion suggestions cas case cases question q qcm qcs qrm qru"
+    " combinaison combinaisons combination combinations"
 )
 #: Ordinals and numbers count options only beside these.
 COUNTED_NOUNS = of(
@@ -54,11 +55,11 @@ ORDINALS = {
 
 TRUE_WORDS = of(
     "vrai vraie vrais vraies true correct correcte corrects correctes exact exacte exacts exactes juste justes right"
-    " valid valide valides validee validees ok accurate retenu retenue retenus retenues accepted ✓"
+    " valid valide valides validee validees valable valables ok accurate supported retenu retenue retenus retenues accepted ✓"
 )
 FALSE_WORDS = of(
     "faux fausse fausses false incorrect incorrecte incorrects incorrectes inexact inexacte inexacts inexactes wrong"
-    " errone erronee errones erronees invalid invalide invalides untrue inaccurate exclu exclue exclus exclues excluded"
+    " errone erronee errones erronees invalid invalide invalides untrue inaccurate unsupported exclu exclue exclus exclues excluded"
     " ecarte ecartee ecartes ecartees elimine eliminee elimines eliminees eliminated ruled rejete rejetee"
     " rejetees rejected"
     " refute refutee mauvaise mauvaises mauvais unlikely improbable inapproprie inappropriee inappropriate ✗"
@@ -77,7 +78,7 @@ PRAISE = of(
 SUPERLATIVES = of("most more plus")
 LESS = of("less least moins")
 #: These make a verdict neither true nor false.
-PARTLY = of("partiellement partly partially plutot presque almost somewhat potentiellement potentially discutable")
+PARTLY = of("partiellement partly partially presque almost somewhat potentiellement potentially discutable")
 #: After "faux", "vrai", "false", "right" ... these make a term of the field, not a verdict.
 NOT_AFTER_VERDICT = of(
     "positif positifs positive positives positivite negatif negatifs negative negatives rate taux ventricle ventricular"
@@ -110,7 +111,7 @@ GLUE = (
         " will should must devrait doit doivent have has been ont ete being etant n° no number numero"
         " following suivante suivantes suivants s in most ones one celles celle i je nous we il elle elles"
         " they cocher by far selon moi overall ultimately actually en fait against donnee donnees given"
-        " multiple single unique"
+        " multiple single unique fois"
     )
 )
 NEGATIONS = of(
@@ -154,6 +155,17 @@ INSTEAD_OF = phrases(
 
 # Ways to announce a choice ------------------------------------------------------------------------------------
 
+#: "Correction : B, D" and "Je me corrige : A" replace what was announced before.
+CORRECTING = of(
+    "correction erratum rectification corrige rectifie modifie change revise correcting changing revising"
+)
+#: "Attendez…", "Wait,": the conclusion that follows replaces what was announced before.
+TAKING_BACK = of("attendez attends wait oops pardon hmm erreur stop")
+#: "C fits best", "B explique le mieux".
+FITTING = of(
+    "fits fit matches match explains explain describes describe suits suit accounts represents correspond"
+    " corresponds correspondent explique expliquent decrit convient conviennent repond repondent"
+)
 CHOOSING = of(
     "choose chose chosen choosing pick picked picking select selected selecting choisis choisirais choisi choisit"
     " choisissons choisirai retiens retiendrais retiendrai retient retenons retiendra coche cocher cocherais cochez"
@@ -187,7 +199,7 @@ POINTING_COPULAS = of("is est sont was would be serait sera agit should must it'
 
 # All and none -------------------------------------------------------------------------------------------------
 
-ALL_WORDS = of("all toutes tous tout every each everything ensemble")
+ALL_WORDS = of("all toutes tous tout every each everything ensemble integralite totalite chacune chacun")
 NONE_WORDS = of("none aucune aucun neither nothing nul nulle rien")
 QUANTIFIED = (
     ITEM_NOUNS
@@ -196,7 +208,7 @@ QUANTIFIED = (
         "of the these those above them les des de d' ces l' la ci dessus citees proposees enoncees entre elles eux ceux"
         " listed given five four three five cinq quatre trois six here ici is are est sont seem a cocher ne n' sont"
         " donc c' c'est be sera serait also bonne bonnes possible possibles est ete etre i would say for me above"
-        " mentioned suivantes precedentes"
+        " mentioned suivantes precedentes convient conviennent apply applies fit fits"
     )
 )
 EXCEPT = phrases(
@@ -230,6 +242,9 @@ NUMBERS = {
 }
 #: "A est exacte, de même que E."
 LIKEWISE = phrases("de meme que", "ainsi que", "tout comme", "as is", "as are", "and so is", "as well as", "comme")
+BOTH = phrases("a la fois")
+#: Between the items of a list.
+JOINING = phrases("de meme que", "ainsi que", "tout comme", "as well as", "along with", "together with")
 OTHERS = of("autres autre others rest remaining reste")
 ONLY = of("only seulement seule seules seul seuls uniquement solely")
 
@@ -320,7 +335,7 @@ BEFORE_VERDICT = of("me m' nous a pouvoir look looks sound sounds can could") | 
         " totally totalement entierement tout fait certainement surely sans doute scientifiquement factually"
         " cette ce this that c' it seem seems semble semblent parait paraissent appears appear devrait"
         " probably probablement verdict en effet here one ones of my ma mon evaluation statut status reponse"
-        " obviously not evidemment by far"
+        " obviously not evidemment by far plutot"
     )
 )
 
@@ -332,6 +347,6 @@ AFTER_LETTER_A = (
     | PARTICLES
     | of(
         "is are est sont was were isn't aren't et and ou or because since puisque parce seulement only to"
-        " through thru plutot rather a plus uniquement donc would seems semble"
+        " through thru plutot rather a plus puis then uniquement donc would seems semble"
     )
 )
