@@ -123,8 +123,11 @@ class Transcript:
 class Player(Protocol):
     """Plays units of one run."""
 
-    async def play(self, case: Case, unit: Unit, doctor: ChatModel) -> Transcript:
+    async def play(self, case: Case, unit: Unit, models: Mapping[str, ChatModel]) -> Transcript:
         """Play one unit.
+
+        Args:
+            models: by role; ``doctor`` always, others as `Benchmark.roles` says.
 
         Raises:
             EndpointError, ReplayError, Interrupted: pass through and end the run; failures of a single call do not
@@ -145,8 +148,17 @@ class Benchmark(Protocol):
     flags: Mapping[str, str]
     """Flag -> what it means, for every flag its transcripts may carry."""
 
+    scored_statuses: frozenset[str]
+    """Statuses whose transcripts `score` is asked about; every other status is an unscored reason for all metrics."""
+
     def metrics(self) -> tuple[Metric, ...]:
         """In report order; the first one is the headline."""
+
+    def metrics_in(self, setting: str, options: Mapping[str, Any]) -> tuple[Metric, ...]:
+        """Those of them that mean something in this setting, signed with whatever of the options moves them."""
+
+    def roles(self, options: Mapping[str, Any]) -> Mapping[str, str | None]:
+        """The models needed besides the doctor: role -> SPEC, or None where the options name none."""
 
     def settings(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """The settings that a run with these options has, in order."""
@@ -173,8 +185,12 @@ class Benchmark(Protocol):
     def best(self, record: Mapping[str, Any]) -> Mapping[str, float]:
         """Per metric, the best score that any answer could get on this case."""
 
-    def read_prediction(self, record: Mapping[str, Any], prediction: Any) -> Transcript:
+    def read_prediction(self, record: Mapping[str, Any], prediction: Any, *, thinking: str, setting: str) -> Transcript:
         """A transcript from a prediction made elsewhere.
+
+        Args:
+            thinking: reasoning that the file keeps apart from the prediction.
+            setting: under which it was made, as the user says.
 
         Raises:
             DataError: the prediction has a type that cannot be read.

@@ -83,7 +83,7 @@ class Database:
             return
         with contextlib.closing(connection):
             try:
-                mode = _prepare(connection, self.path, application_id, schema, create=create)
+                mode = _prepare(connection, self.path, application_id, schema, create=create, read_only=read_only)
             except RunError as error:
                 ready.set_exception(error)
                 return
@@ -94,6 +94,10 @@ class Database:
             while (first := self._queue.get()) is not None:
                 if not self._commit_batch(connection, first):
                     break
+            if not read_only:
+                # one file again, which can be read from where nothing may be written; refused while somebody reads
+                with contextlib.suppress(sqlite3.Error):
+                    connection.execute("PRAGMA journal_mode=DELETE")
 
     def _commit_batch(self, connection: sqlite3.Connection, first: tuple[Operation[Any], Future[Any]]) -> bool:
         """Run what is queued in one transaction; False when the closing mark was among it."""
@@ -156,13 +160,19 @@ def _connect(path: Path, *, create: bool, read_only: bool) -> sqlite3.Connection
     return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30, cached_statements=256)
 
 
-def _prepare(connection: sqlite3.Connection, path: Path, application_id: int, schema: str, *, create: bool) -> str:
+def _prepare(
+    connection: sqlite3.Connection, path: Path, application_id: int, schema: str, *, create: bool, read_only: bool
+) -> str:
     """Check whose file this is, create the tables, and use write-ahead logging where the file system allows it."""
     if create:
         _create_tables(connection, path, application_id, schema)
     (found,) = connection.execute("PRAGMA application_id").fetchone()
     if found != application_id:
         raise RunError(f"{path} was not written by medjudge")
+    if not read_only and not on_network_file_system(path):
+        # refused while another process has the file open: that one asked for it too
+        with contextlib.suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode=WAL")
     (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     connection.execute("PRAGMA synchronous=NORMAL" if mode == "wal" else "PRAGMA synchronous=FULL")
     return str(mode)
@@ -179,10 +189,6 @@ def _create_tables(connection: sqlite3.Connection, path: Path, application_id: i
     for statement in schema.split(";"):
         connection.execute(statement)
     connection.execute("COMMIT")
-    if not on_network_file_system(path):
-        # refused while another process has the file open: that one asks for it too
-        with contextlib.suppress(sqlite3.OperationalError):
-            connection.execute("PRAGMA journal_mode=WAL")
 
 
 #: File systems over which write-ahead logging is not safe, since it needs memory shared between processes.

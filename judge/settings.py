@@ -183,6 +183,7 @@ class RunSpec(Frozen):
         benchmark: its registered name.
         model: the doctor, i.e. the candidate under test.
         generation: how it is asked.
+        others: the other models that take part, by role; they are asked with their servers' defaults.
         settings: the benchmark's conditions, reported apart, e.g. context ``none`` and ``full``.
         options: the benchmark's own options by name.
         data: folder the cases came from, as given; may move, since `data_hash` is what is compared.
@@ -198,6 +199,7 @@ class RunSpec(Frozen):
     benchmark: str
     model: ModelSpec
     generation: Generation = Generation()
+    others: dict[str, ModelSpec] = Field(default_factory=dict)
     settings: tuple[str, ...]
     options: dict[str, Any] = Field(default_factory=dict)
     data: str
@@ -209,6 +211,10 @@ class RunSpec(Frozen):
     replaced_prompts: tuple[str, ...] = ()
     tokenizer: str
     nonce: str
+
+    def models(self) -> dict[str, ModelSpec]:
+        """Every model that takes part, by role."""
+        return {"doctor": self.model, **self.others}
 
 
 #: Fields that may differ on resume: where the data lie (not what they say), where the key is, the run's own nonce.

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from judge.benchmark import ANSWERED, PENDING, Benchmark, Loaded, Option, Transcript, registry
-from judge.errors import DataError
+from judge.benchmark import PENDING, Benchmark, Loaded, Option, Transcript, registry
+from judge.errors import DataError, SpecError
 from judge.metrics.signature import Metric
 from judge.outcome import Scored, Unscored
 from judge.prompting import load_prompts
@@ -61,6 +61,16 @@ def combinations(benchmark: Benchmark) -> Iterator[dict[str, Any]]:
         yield dict(zip(names, values, strict=True))
 
 
+def allowed(benchmark: Benchmark) -> Iterator[dict[str, Any]]:
+    """The combinations that the benchmark does not refuse."""
+    for options in combinations(benchmark):
+        try:
+            benchmark.settings(options)
+        except SpecError:
+            continue
+        yield options
+
+
 def test_there_are_benchmarks() -> None:
     assert "caremedeval" in BENCHMARKS
 
@@ -97,7 +107,7 @@ def test_metrics_have_names_and_signatures_of_their_own(benchmark: Benchmark) ->
         assert metric.signature.startswith(f"{metric.name}|")
         assert metric.signature.endswith(f"|v:{metric.version}")
         assert metric.source
-        assert metric.range[0] < metric.range[1]
+        assert metric.range is None or metric.range[0] < metric.range[1]
 
 
 def test_flags_are_words_with_a_meaning(benchmark: Benchmark) -> None:
@@ -107,7 +117,7 @@ def test_flags_are_words_with_a_meaning(benchmark: Benchmark) -> None:
 
 
 def test_settings_are_distinct_ordered_and_the_same_in_whichever_order_they_are_named(benchmark: Benchmark) -> None:
-    for options in combinations(benchmark):
+    for options in allowed(benchmark):
         settings = benchmark.settings(options)
         assert settings
         assert len(set(settings)) == len(settings)
@@ -120,7 +130,7 @@ def test_settings_are_distinct_ordered_and_the_same_in_whichever_order_they_are_
 
 
 def test_there_is_a_prompt_file_for_every_combination_of_options(benchmark: Benchmark) -> None:
-    for options in combinations(benchmark):
+    for options in allowed(benchmark):
         names = benchmark.prompt_names(options)
         assert len(set(names)) == len(names)
         prompts = load_prompts(benchmark.name, names)
@@ -132,7 +142,7 @@ def test_there_is_a_prompt_file_for_every_combination_of_options(benchmark: Benc
 
 
 def test_every_prompt_file_is_used_by_some_combination(benchmark: Benchmark) -> None:
-    used = {name for options in combinations(benchmark) for name in benchmark.prompt_names(options)}
+    used = {name for options in allowed(benchmark) for name in benchmark.prompt_names(options)}
     folder = Path(__file__).parents[1] / "prompts" / benchmark.name
     latest = {re.sub(r"\.v\d+$", "", name) for name in used}
     assert {path.name.removesuffix(".md").rpartition(".v")[0] for path in folder.glob("*.md")} <= latest
@@ -171,7 +181,7 @@ def test_the_best_scores_are_numbers_within_the_metrics_ranges(benchmark: Benchm
         best = benchmark.best(case.record)
         assert set(best) <= set(ranges)
         for name, value in best.items():
-            low, high = ranges[name]
+            low, high = ranges[name] or (0.0, float("inf"))
             assert low <= value <= high
 
 
@@ -184,7 +194,7 @@ def test_missing_data_are_a_data_error(benchmark: Benchmark, tmp_path: Path) -> 
 
 def test_a_prediction_of_an_unreadable_type_is_a_data_error(benchmark: Benchmark, loaded: Loaded) -> None:
     with pytest.raises(DataError):
-        benchmark.read_prediction(loaded.cases[0].record, object())
+        benchmark.read_prediction(loaded.cases[0].record, object(), thinking="", setting=a_setting(benchmark))
 
 
 @pytest.mark.parametrize("prediction", [None, "", "A", "A, B", "\x00", "x" * 10_000, "Aucune", [], ["a"], ["?"]])
@@ -192,24 +202,35 @@ def test_predictions_become_transcripts_that_can_be_scored_and_described(
     benchmark: Benchmark, loaded: Loaded, prediction: Any
 ) -> None:
     for case in loaded.cases:
-        check_transcript(benchmark, case.record, benchmark.read_prediction(case.record, prediction))
+        try:
+            read = benchmark.read_prediction(case.record, prediction, thinking="", setting=a_setting(benchmark))
+        except DataError:  # a list of letters, say, means nothing to a benchmark of free text
+            assert not isinstance(prediction, str | None)
+            continue
+        check_transcript(benchmark, case.record, read)
+
+
+def a_setting(benchmark: Benchmark) -> str:
+    return benchmark.settings(defaults(benchmark))[0]
 
 
 def check_transcript(benchmark: Benchmark, record: Mapping[str, Any], transcript: Transcript) -> None:
     assert transcript.status not in ("", PENDING)
-    assert (transcript.status == ANSWERED) == (transcript.detail == "")
+    assert transcript.detail or transcript.status in benchmark.scored_statuses
     assert set(transcript.flags) <= set(benchmark.flags)
     assert json.loads(json.dumps(transcript.data)) == transcript.data
     for heading, text in benchmark.describe(record, transcript):
         assert heading
         assert isinstance(text, str)
-    if transcript.status == ANSWERED:
+    if transcript.status in benchmark.scored_statuses:
         outcomes = benchmark.score(record, transcript)
-        assert list(outcomes) == [metric.name for metric in benchmark.metrics()]
-        for metric in benchmark.metrics():
+        metrics = benchmark.metrics_in(a_setting(benchmark), defaults(benchmark))
+        assert list(outcomes) == [metric.name for metric in metrics]
+        for metric in metrics:
             outcome = outcomes[metric.name]
             assert isinstance(outcome, Scored | Unscored)
-            assert isinstance(outcome, Unscored) or metric.range[0] <= outcome.value <= metric.range[1]
+            low, high = metric.range or (0.0, float("inf"))
+            assert isinstance(outcome, Unscored) or low <= outcome.value <= high
 
 
 def test_a_unit_that_was_not_run_can_be_described(benchmark: Benchmark, loaded: Loaded) -> None:

@@ -18,7 +18,7 @@ from graphs.caremedeval.describe import describe_case
 from graphs.caremedeval.predictions import transcript_of_prediction
 from graphs.caremedeval.records import from_record, to_record
 from judge.audit import AuditReport
-from judge.benchmark import Case, Loaded, Option, Player, Transcript
+from judge.benchmark import ANSWERED, Case, Loaded, Option, Player, Transcript
 from judge.errors import SpecError
 from judge.metrics.signature import Metric
 from judge.models.tokens import Tokenizer
@@ -62,8 +62,16 @@ class CareMedEval:
         "prompt_cut_suspected": "the server counted far fewer prompt tokens than were sent",
     }
 
+    scored_statuses = frozenset({ANSWERED})
+
     def metrics(self) -> tuple[Metric, ...]:
         return _metrics.METRICS
+
+    def metrics_in(self, setting: str, options: Mapping[str, Any]) -> tuple[Metric, ...]:
+        return _metrics.METRICS
+
+    def roles(self, options: Mapping[str, Any]) -> Mapping[str, str | None]:
+        return {}
 
     def settings(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         chosen = tuple(dict.fromkeys(options["context"]))
@@ -109,8 +117,8 @@ class CareMedEval:
     def best(self, record: Mapping[str, Any]) -> Mapping[str, float]:
         return _metrics.best_scores(from_record(record))
 
-    def read_prediction(self, record: Mapping[str, Any], prediction: Any) -> Transcript:
-        return transcript_of_prediction(record, prediction)
+    def read_prediction(self, record: Mapping[str, Any], prediction: Any, *, thinking: str, setting: str) -> Transcript:
+        return transcript_of_prediction(record, prediction, thinking)
 
     def baselines(self, loaded: Loaded) -> list[dict[str, Any]]:
         from graphs.caremedeval.baselines import baselines

@@ -26,10 +26,10 @@ class CarePlayer:
         self._graph = build_graph()
         self._contexts: dict[tuple[str, str], ArticleContext] = {}
 
-    async def play(self, case: Case, unit: Unit, doctor: ChatModel) -> Transcript:
+    async def play(self, case: Case, unit: Unit, models: Mapping[str, ChatModel]) -> Transcript:
         article = self._context(unit.setting, str(case.record["article_id"]))
         start: State = {"case": dict(case.record), "article": article.text, "note": note_of(unit.setting, article)}
-        context = Context(unit, doctor, self._prompts, self._cases.language, self._tokenizer)
+        context = Context(unit, models["doctor"], self._prompts, self._cases.language, self._tokenizer)
         end = await self._graph.ainvoke(start, context=context)
         return transcript_of(end, article)
 

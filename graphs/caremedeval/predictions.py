@@ -11,7 +11,7 @@ from judge.errors import DataError
 from judge.replies import separate_thinking
 
 
-def transcript_of_prediction(record: Mapping[str, Any], prediction: Any) -> Transcript:
+def transcript_of_prediction(record: Mapping[str, Any], prediction: Any, thinking: str = "") -> Transcript:
     """A transcript from a text (letters or a whole reply), a list of letters, or null.
 
     A text is read exactly like a reply in a run. An empty list is an explicit "none of them"; null, or an empty text,
@@ -30,7 +30,8 @@ def transcript_of_prediction(record: Mapping[str, Any], prediction: Any) -> Tran
     separated = separate_thinking(prediction)
     if separated.unclosed:
         return _unread("truncated_reasoning", "the thinking was never closed", prediction)
-    return _transcript(read_answer(separated.answer, record["options"]), separated.answer, separated.thinking)
+    thinking = "\n\n".join(part for part in (thinking, separated.thinking) if part)
+    return _transcript(read_answer(separated.answer, record["options"]), separated.answer, thinking)
 
 
 def _transcript(answer: Answer, text: str, thinking: str) -> Transcript:

@@ -12,6 +12,9 @@ from judge.cli.groups import DIRECTORY, BenchmarkGroup, benchmark_options, data_
 if TYPE_CHECKING:
     from judge.benchmark import Benchmark
 
+#: Label of what the user does not say.
+UNSTATED = "unstated"
+
 
 def _build(benchmark: Benchmark) -> click.Command:
     def callback(**values: Any) -> int:
@@ -26,10 +29,12 @@ def _build(benchmark: Benchmark) -> click.Command:
                          help="JSON or JSON Lines: case id -> prediction."),
             data_option(required=True),
             click.Option(["--out"], type=DIRECTORY, required=True, metavar="RUN_DIR", help="Folder for the run."),
-            click.Option(["--setting"], default="unstated", show_default=True, metavar="NAME",
+            click.Option(["--setting"], default=UNSTATED, show_default=True, metavar="NAME",
                          help="Under which setting the predictions were made; only a label."),
-            click.Option(["--model-name"], default="unstated", show_default=True, metavar="NAME",
+            click.Option(["--model-name"], default=UNSTATED, show_default=True, metavar="NAME",
                          help="Which model made them; only a label."),
+            click.Option(["--model-key"], metavar="NAME",
+                         help="Where the file has several models' predictions for each case: which model's."),
             *benchmark_options(options, required=False),
             json_option(),
         ],
@@ -44,14 +49,16 @@ def _import(
     out: Path,
     setting: str,
     model_name: str,
+    model_key: str | None,
     as_json: bool,
     **options: Any,
 ) -> int:
     from judge.report.tables import print_report
     from judge.runs.importing import import_predictions
 
+    name = model_key if model_key is not None and model_name == UNSTATED else model_name
     report = import_predictions(
-        benchmark, predictions, data, out, setting=setting, model_name=model_name, options=options
+        benchmark, predictions, data, out, setting=setting, model_name=name, model_key=model_key, options=options
     )
     if as_json:
         print_json(report)

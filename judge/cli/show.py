@@ -44,7 +44,7 @@ def _units(store: RunStore, benchmark: Benchmark) -> list[dict[str, Any]]:
     from judge.runs.scoring import score_units
 
     units = store.units()
-    scores = score_units(benchmark, store.cases(), units)
+    scores = score_units(benchmark, store.spec().options, store.cases(), units)
     return [
         {
             "case": stored.unit.case,
@@ -80,7 +80,7 @@ def _case(store: RunStore, benchmark: Benchmark, wanted: str) -> list[dict[str, 
         example = (found or list(cases))[0]
         raise SpecError(f"{wanted!r}: {problem} (e.g. {example}); all ids: medjudge show {store.folder} --json")
     units = [stored for stored in store.units() if stored.unit.case == found[0]]
-    scores = score_units(benchmark, cases, units)
+    scores = score_units(benchmark, store.spec().options, cases, units)
     entries = []
     for stored in units:
         transcript = stored.transcript or Transcript(stored.status, stored.detail)

@@ -15,7 +15,7 @@ class Metric:
         parameters: what distinguishes this variant, in order, e.g. ``(("two", ".25"),)``.
         version: raised whenever the same input would give another number.
         source: paper section, decree or library that defines it.
-        range: smallest and largest value a case can get (used for bounds).
+        range: smallest and largest value a case can get, used for bounds; None for counts without a largest one.
     """
 
     name: str
@@ -23,7 +23,7 @@ class Metric:
     parameters: tuple[tuple[str, str], ...] = ()
     version: int = 1
     source: str = ""
-    range: tuple[float, float] = (0.0, 1.0)
+    range: tuple[float, float] | None = (0.0, 1.0)
 
     @property
     def signature(self) -> str:

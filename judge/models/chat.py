@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -23,6 +24,9 @@ from judge.settings import Generation, ModelSpec
 
 Message = Mapping[str, JSON]
 """``{"role": "system" | "user" | "assistant", "content": text}``, perhaps with a reasoning field."""
+
+# it warns that a client of one's own turns off proxy detection; ours reads the proxy variables itself
+logging.getLogger("langchain_openai").setLevel(logging.ERROR)
 
 
 class ChatModel(Protocol):

@@ -19,6 +19,7 @@ from judge.errors import (
     BodyMismatch,
     CallFailed,
     ContextExceeded,
+    EndpointError,
     Interrupted,
     MedjudgeError,
     ReplayMiss,
@@ -216,6 +217,9 @@ class Door:
                 message = clean(redact_error(str(failure), self._secrets))
                 error = f"{failure.reason}: {message}"
                 return await self._keep(replace(blank, status=waiting.status, error=error, tries=waiting.tries))
+            except EndpointError:
+                self.stop()  # no other call can work either, so none may be sent
+                raise
         text = redact(answer.text, self._secrets)
         done = await self._keep(
             replace(blank, status=answer.status, response=text, tries=waiting.tries, seconds=round(seconds, 3))

@@ -11,7 +11,7 @@ from judge.replies import vocabulary as words
 from judge.replies.listing import Listing, is_end_of_sentence, read_list
 from judge.replies.normalise import ARROW, BOX
 from judge.replies.quantified import everything_or_nothing
-from judge.replies.refusals import has_refusal, refused_tokens
+from judge.replies.refusals import contrasts, is_conditional_on, is_past, is_supposed, refused_tokens, takes_back
 from judge.replies.tokens import SENTENCE_ENDS, Document, Kind
 from judge.replies.verdicts import Verdict, enumerated, verdict_after
 
@@ -19,10 +19,10 @@ _REACH = 18
 _SHORT_REACH = 8
 #: Before an announcing word, these leave nothing announced.
 _DENYING = words.of("not pas no aucune aucun ne n' another isn't don't wouldn't can't")
-_PAST = words.of("was were going initially first initialement abord tempted thought allais pensais avais")
-_PREPOSITIONS = words.of("with for pour sur towards toward vers")
-#: "The options: A is a flexor, …" discusses.
-_VERBS = words.COPULAS - words.of(": = → -")
+#: "I initially chose C": the choice did not last.
+_FIRST = words.of("initially initialement originally tempted")
+_PREPOSITIONS = words.of("with for pour sur towards toward vers to")
+_VERBS = words.COPULAS - words.of("= → -")
 _COLONS = words.of(": = →")
 
 
@@ -122,7 +122,7 @@ def _taken_back(document: Document, claims: list[Claim]) -> Iterator[Claim]:
     for claim in claims:
         if latest is not None and claim.rank is Rank.CONCLUSION and not claim.denied:
             between = range(latest.start + 1, claim.start)
-            if any(document.at(n).norm in words.TAKING_BACK and document.starts_sentence(n) for n in between):
+            if any(takes_back(document, n) for n in between):
                 claim = replace(claim, rank=latest.rank)
         if claim.rank >= Rank.ANCHORED:
             latest = claim
@@ -172,8 +172,8 @@ def _claims_at(scan: _Scan, i: int) -> Iterator[Claim]:
         yield from claims or _weak_claims_at(scan, i)
     elif _is_choosing(document, i):
         yield from _announced(scan, i, Rank.ANCHORED)
-    elif norm in words.CORRECTING and document.at(i + 1).norm == ":":
-        yield from _announced(scan, i, Rank.ANCHORED)
+    elif norm in words.CORRECTING:
+        yield from _corrected(scan, i)
     elif norm == "one" and document.at(i - 1).norm in words.ASSERTIVE:
         yield from _announced(scan, i, Rank.ANCHORED, item=True)
     elif norm in words.TRUE_WORDS or norm in words.FALSE_WORDS:
@@ -188,41 +188,53 @@ def _weak_claims_at(scan: _Scan, i: int) -> Iterator[Claim]:
     if (
         (norm in words.POINTING and document.at(i + 1).norm in words.POINTING_COPULAS | words.PARTICLES | {"isn't"})
         or norm in ("it's", "that's")
-        or (norm in words.SAYING and not _is_past(document, i))
+        or (norm in words.SAYING and not is_past(document, i))
         or (norm == "left" and document.at(i + 1).norm == "with")
-        or (norm in words.CONCLUDING and document.at(i + 1).norm not in ("que", "qu'"))
+        or (
+            norm in words.CONCLUDING
+            and document.at(i + 1).norm not in ("que", "qu'")
+            and not _is_false_heading(document, i)
+        )
         or document.at(i).text.casefold() == "où"
-        or (norm in words.BUT and _contrasts(document, i))
+        or (norm in words.BUT and contrasts(document, i))
         or (norm in words.PRAISE and document.at(i - 1).norm in words.SUPERLATIVES)
     ):
         yield from _announced(scan, i, Rank.CONCLUSION)
-    elif norm in ("non", "no") and document.starts_sentence(i) and document.at(i + 1).norm == ",":
+    elif takes_back(document, i) and document.at(i + 1).norm in (",", ":", "-", "…"):
         # "Non, A et D." takes back what was announced before.
         yield from (replace(claim, rank=Rank.ANCHORED) for claim in _announced(scan, i, Rank.CONCLUSION))
-    elif norm in ("ni", "neither"):
+    elif norm in ("ni", "neither") or _denies_at_once(document, i):
         yield from _neither(document, i)
     elif norm in words.ALL_WORDS or norm in words.NONE_WORDS or norm in ("no", "pas") or norm in words.NUMBERS:
         yield from _quantified(document, i)
 
 
-def _is_past(document: Document, i: int) -> bool:
-    """ "I was going to say C", "I first thought C"."""
-    return any(document.at(n).norm in _PAST for n in range(i - 5, i))
+def _is_false_heading(document: Document, i: int) -> bool:
+    """ "Incorrectes → C, D", "A → F"."""
+    maps = document.at(i - 1).kind is Kind.LETTER and bool(document.at(i + 1).stray)
+    return document.at(i).norm == ARROW and (document.at(i - 1).norm in words.FALSE_WORDS or maps)
 
 
-def _contrasts(document: Document, i: int) -> bool:
-    """Whether "but" follows a denial or a doubt in its sentence."""
-    before: list[str] = []
-    for n in range(i - 1, i - 14, -1):
-        if document.at(n).norm in SENTENCE_ENDS or document.at(n).kind in (Kind.BREAK, Kind.END):
-            break
-        before.insert(0, document.at(n).norm)
-    return has_refusal(before) or any(norm in words.NEGATIONS or norm.endswith("n't") for norm in before)
+def _corrected(scan: _Scan, i: int) -> Iterator[Claim]:
+    """ "Correction : B, D", "Je retire C et j'ajoute B : A, B"."""
+    for n in range(i + 1, i + _SHORT_REACH):
+        if scan.document.at(n).norm == ":":
+            yield from _announced(scan, n - 1, Rank.ANCHORED)
+        if is_end_of_sentence(scan.document, n) or scan.document.at(n).norm == ":":
+            return
+
+
+def _denies_at_once(document: Document, i: int) -> bool:
+    """ "Not A, not C"."""
+    opens = document.starts_sentence(i) or document.at(i - 1).norm == ","
+    return opens and document.at(i).norm in ("not", "pas") and document.at(i + 1).kind in (Kind.LETTER, Kind.TEXT)
 
 
 def _is_choosing(document: Document, i: int) -> bool:
     norm = document.at(i).norm
     if any(document.at(n).norm in words.THIRD_PARTIES for n in range(i - 3, i)):
+        return False
+    if any(document.at(n).norm in _FIRST for n in range(i - 4, i)):
         return False
     with_words = words.CHOOSING_WITH.get(norm)
     return norm in words.CHOOSING or (with_words is not None and document.at(i + 1).norm in with_words)
@@ -249,7 +261,7 @@ def _headed(scan: _Scan, i: int) -> Iterator[Claim]:
     document = scan.document
     start = i - 1 if document.at(i - 1).norm in ("les", "the", "est", "sont") else i
     after = document.skip(i + 1, words.ITEM_NOUNS | words.ANSWER_NOUNS | {"s", "(", ")"}, most=4)
-    if document.starts_sentence(start) and document.at(after).norm in (":", "="):
+    if document.starts_sentence(start) and document.at(after).norm in _COLONS:
         yield from _announced(scan, i, Rank.ANCHORED)
 
 
@@ -291,10 +303,13 @@ def _repeats(document: Document, i: int, path: _Path, rank: Rank) -> bool:
 def _is_negated_before(document: Document, i: int) -> bool:
     """ "A n'est pas la bonne réponse", "no answer": nothing is announced."""
     before = [document.at(n).norm for n in range(i - 1, i - 4, -1)]
+    # "Il ne reste que A" denies nothing; "il est faux de dire que A" does.
+    only = document.at(i + 1).norm in ("que", "qu'") and document.at(i).norm in ("reste", "restent")
+    denying = _DENYING | words.FALSE_WORDS if document.at(i).norm in words.SAYING else _DENYING
     for norm in before:
         if norm in SENTENCE_ENDS or norm in (":", ",", ""):
             return False
-        if norm in _DENYING:
+        if norm in denying - ({"ne"} if only else set()):
             return True
     return False
 
@@ -321,7 +336,11 @@ def _before(document: Document, i: int) -> _Path:
 
 def _may_pass(document: Document, j: int, path: _Path) -> bool:
     token = document.at(j)
-    if token.kind is Kind.END or token.norm in SENTENCE_ENDS or (path.met and token.norm in (BOX, ARROW)):
+    if (
+        token.kind is Kind.END
+        or token.norm in SENTENCE_ENDS
+        or (path.met and not path.heading and token.norm in (BOX, ARROW))
+    ):
         return token.norm == "." and document.at(j - 1).norm in ("ans", "rep")
     if token.kind is Kind.BREAK:
         before = document.at(j - 1)
@@ -375,13 +394,14 @@ def _is_announced(document: Document, start: int, path: _Path, listing: Listing,
     """Whether the announcing word is about these letters."""
     if document.at(listing.end).norm == "?" and rank < Rank.FINAL and path.met[:1] != ["dirais"]:
         return False
-    if path.conditional and (_is_supposed(document, start) or _is_conditional_on(document, listing.end)):
+    if path.conditional and (is_supposed(document, start) or is_conditional_on(document, listing.end)):
         return False
     if _is_echo(document, listing) and not path.assertive:
         return False
     if rank is Rank.CONCLUSION:
-        return _ends_there(document, listing)
-    if item and not path.assertive and path.met[-1:] == [":"] and document.at(listing.end).norm in _VERBS:
+        # "So A and B are chronic" announces nothing.
+        return _ends_there(document, listing) and document.at(listing.end).norm not in _VERBS - {":"}
+    if item and not path.assertive and ":" in path.met and _is_discussed(document, listing.end):
         return False
     if document.at(start).norm == BOX or (path.copula and not _is_bare_dash(path)):
         return path.copula is False or _is_free(document, listing, path)
@@ -390,6 +410,11 @@ def _is_announced(document: Document, start: int, path: _Path, listing: Listing,
     if _is_direct(document, start, item):
         return _ends_there(document, listing) or listing.echoed == listing.count
     return False
+
+
+def _is_discussed(document: Document, i: int) -> bool:
+    """Whether the letters before `i` are not listed but talked about: "The options: A is a flexor, B …"."""
+    return document.at(i).norm in _VERBS or verdict_after(document, i) is not None
 
 
 def _is_bare_dash(path: _Path) -> bool:
@@ -424,27 +449,6 @@ def _ends_there(document: Document, listing: Listing) -> bool:
         return False
     is_free = document.ends_clause(listing.end) or document.phrase_end(listing.end, words.INSTEAD_OF) is not None
     return is_free and verdict_after(document, listing.end) is None
-
-
-def _is_supposed(document: Document, i: int) -> bool:
-    """ "If …, the answer would be B" is no answer; "If I had to choose, it would be B" is."""
-    for n in range(i - 1, i - 30, -1):
-        token = document.at(n)
-        if token.kind is Kind.END or token.kind is Kind.BREAK or token.norm in SENTENCE_ENDS:
-            return False
-        if token.norm in words.HYPOTHESES:
-            return document.at(n + 1).norm not in words.FIRST_PERSON
-    return False
-
-
-def _is_conditional_on(document: Document, i: int) -> bool:
-    """Whether "if …" follows within the sentence that goes on at `i`."""
-    for n in range(i, i + 30):
-        if is_end_of_sentence(document, n):
-            return False
-        if document.at(n).norm in words.HYPOTHESES:
-            return True
-    return False
 
 
 def _is_echo(document: Document, listing: Listing) -> bool:

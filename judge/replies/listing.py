@@ -87,6 +87,9 @@ def _continues(document: Document, item: Listing, new_line: bool, comma: bool) -
 def _separator(document: Document, i: int) -> tuple[int, bool, bool, bool] | None:
     """Where the next item would start, whether "or" stands between, a line break does, or a mere comma."""
     start, either, new_line, words_between = i, False, False, False
+    if document.at(i - 1).kind is Kind.TEXT and document.at(i).norm == "." and document.at(i + 1).kind is Kind.BREAK:
+        # "B. its text.", and the next line likewise.
+        i += 1
     while i < start + 8:
         token = document.at(i)
         joined = document.phrase_end(i, words.JOINING)
@@ -110,7 +113,7 @@ def _separator(document: Document, i: int) -> tuple[int, bool, bool, bool] | Non
 
 def _separator_after_gloss(document: Document, i: int) -> tuple[int, bool, bool, bool] | None:
     """The separator behind a remark on the item: "A (cohorte prospective) et D", "A - cohorte ; D - biais"."""
-    closing = {"(": ")", "-": ";"}.get(document.at(i).norm)
+    closing = {"(": ")", "[": "]", "-": ";"}.get(document.at(i).norm)
     if closing is None:
         return None
     for j in range(i + 1, i + _GLOSS):
@@ -128,7 +131,12 @@ def _unseparated(document: Document, i: int) -> tuple[int, bool, bool, bool] | N
     """ "A C D" and "A. C. D." """
     after = i + 1 if document.at(i).norm == "." else i
     token, following = document.at(after), document.at(after + 1)
-    if token.kind is not Kind.LETTER or not token.strong or document.at(i - 1).kind is not Kind.LETTER:
+    if (
+        token.kind is not Kind.LETTER
+        or not token.strong
+        or not token.keys
+        or document.at(i - 1).kind is not Kind.LETTER
+    ):
         return None
     if after > i and not (following.norm == "." or following.kind is Kind.END):
         return None
@@ -167,7 +175,8 @@ def _is_letter_here(document: Document, i: int) -> bool:
     if after.kind in (Kind.TEXT, Kind.LETTER, Kind.END, Kind.BREAK):
         return after.kind is not Kind.TEXT or after.keys == token.keys or token.norm != "a"
     if after.kind is Kind.MARK:
-        return not (after.norm == "'" and after.glued) and not (after.norm == "-" and after.glued)
+        joint = after.norm == "-" and document.at(i + 2).kind is Kind.LETTER
+        return not (after.norm == "'" and after.glued) and (joint or not (after.norm == "-" and after.glued))
     if token.norm == "a" and after.norm == "car":
         return False
     if token.text == "a" and after.kind is Kind.WORD:
@@ -195,7 +204,8 @@ def _range(document: Document, i: int) -> Listing | None:
 
 
 def _is_lone_dash(document: Document, i: int) -> bool:
-    return document.at(i + 3).norm != "-" and document.ends_clause(i + 3)
+    # "B - D" with spaces is a list.
+    return document.at(i + 1).glued and document.at(i + 3).norm != "-" and document.ends_clause(i + 3)
 
 
 def _dashed(document: Document, i: int) -> tuple[frozenset[str], int]:

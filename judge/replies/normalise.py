@@ -97,6 +97,7 @@ _REPLACED = (
     (re.compile(r"^[ \t]{0,20}(?:>[ \t]{0,3}){1,9}", re.MULTILINE), ""),
     (re.compile(r"^([ \t]{0,20}(?:[-*+•]|\d{1,2}[.)])?[ \t]{0,4})\[[xX✓]\]", re.MULTILINE), rf"\1{TICK}"),
     (re.compile(r"^([ \t]{0,20}(?:[-*+•]|\d{1,2}[.)])?[ \t]{0,4})\[ ?\]", re.MULTILINE), rf"\1{CROSS}"),
+    (re.compile(r"^([ \t]{0,20})□(?=[ \t]?[A-Ja-j]\b)", re.MULTILINE), rf"\1{CROSS}"),
     (re.compile(r"=>|[-=]{1,3}>"), ARROW),
     (re.compile(r"[*`#]"), ""),
     (re.compile(r"_"), " "),
@@ -104,7 +105,9 @@ _REPLACED = (
 
 #: A Markdown table: its heads, the rule below them, its rows.
 _TABLE = re.compile(
-    r"^[ \t]*(\|?[^|\n]*\|[^\n]*)\n[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+(?:[ \t]*:?-+:?)?[ \t]*\n((?:[^|\n]*\|[^\n]*(?:\n|\Z))+)",
+    r"^[ \t]{0,20}(\|?[^|\n]*\|[^\n]*)\n"
+    r"[ \t]{0,20}\|?(?:[ \t]{0,20}:?-+:?[ \t]{0,20}\|)+(?:[ \t]{0,20}:?-+:?)?[ \t]*\n"
+    r"((?:[^|\n]*\|[^\n]*(?:\n|\Z))+)",
     re.MULTILINE,
 )
 
@@ -113,6 +116,10 @@ def _rows(table: re.Match[str]) -> str:
     """A table's rows without its heads; a cell ticked under "Vrai" or "Faux" becomes that word."""
     heads = _cells(table[1])
     rows = [_cells(row) for row in table[2].rstrip("\n").split("\n")]
+    if all(_judges(head) for head in heads):
+        # "| Vraies | Fausses |", the letters below.
+        columns = [[row[n] for row in rows if n < len(row) and row[n]] for n in range(len(heads))]
+        return "\n" + "".join(f"{head} : {', '.join(c)}\n" for head, c in zip(heads, columns, strict=True) if c)
     if len(rows) == 1 and len(heads) > 2:
         # The options are the columns.
         rows = [list(pair) for pair in zip(heads[1:], rows[0][1:], strict=False)]
@@ -125,8 +132,12 @@ def _cells(row: str) -> list[str]:
     return [cell.strip() for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
 
 
+def _judges(head: str) -> bool:
+    return fold(head) in words.TRUE_WORDS | words.FALSE_WORDS
+
+
 def _ticked(heads: list[str], row: list[str]) -> list[str]:
-    judging = [n for n, head in enumerate(heads[: len(row)]) if fold(head) in words.TRUE_WORDS | words.FALSE_WORDS]
+    judging = [n for n, head in enumerate(heads[: len(row)]) if _judges(head)]
     ticked = [n for n in judging if row[n] in (TICK, "x", "X")] or [n for n in judging if row[n]]
     if len(judging) < 2 or len(ticked) != 1:
         return row

@@ -17,7 +17,7 @@ from judge.replies.reading import Reading, Reply
 from judge.replies.refusals import refuses
 from judge.replies.rules import by_bare_letters, by_claim, by_echo, by_leading_list, by_lone_mention, by_trailing_list
 from judge.replies.rules_json import by_json
-from judge.replies.rules_texts import by_only_texts, by_option_text, by_whole_text
+from judge.replies.rules_texts import by_leading_text, by_only_texts, by_option_text, by_whole_text
 from judge.replies.rules_verdicts import by_complement, by_elimination, by_row_of_marks, by_verdicts
 from judge.replies.thinking import separate_thinking
 from judge.replies.tokens import Document
@@ -106,6 +106,7 @@ _RULES: tuple[Callable[[Reply], Reading | None], ...] = (
     by_claim(Rank.ANCHORED),
     by_leading_list,
     by_claim(Rank.CONCLUSION),
+    by_leading_text,
     by_complement,
     by_verdicts,
     by_trailing_list,

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from judge.replies import vocabulary as words
 from judge.replies.listing import is_end_of_sentence, read_list
 from judge.replies.tokens import Document, Kind
+from judge.replies.verdicts import verdict_after
 
 _REACH = 14
 #: "C'est tout", "each", "nothing" say too little by themselves.
-_VAGUE = words.of("tout every each everything ensemble neither rien nothing no pas tous")
+_VAGUE = words.of(
+    "tout every each chaque chacune chacun integralite totalite everything ensemble neither rien nothing no pas tous"
+)
 #: "Il y a …", "c'est donc …": what may lead to a quantifying word.
 _BEFORE = words.of("l' y a is are donc que n' there so therefore thus comporte")
-_NAMING = words.ITEM_NOUNS | words.ANSWER_NOUNS | words.of("above dessus them elles these")
+_NAMING = words.ITEM_NOUNS | words.ANSWER_NOUNS | words.of("above dessus them elles these cinq quatre five four")
 _SKIPPED = words.QUANTIFIED | words.of("pas not - ( \" '")
 
 
@@ -41,6 +44,8 @@ def everything_or_nothing(document: Document, i: int, *, announced: bool) -> Qua
         return None
     found = _said_of_options(document, i, none, announced)
     excepted = None if none else _excepted_before(document, i)
+    if excepted is not None and is_end_of_sentence(document, i + 1):
+        return excepted
     return excepted if found is not None and found.how == "all" and excepted is not None else found
 
 
@@ -60,7 +65,7 @@ def _opens_clause(document: Document, i: int) -> bool:
     if _is_their_number(document, i):
         i -= 1
     before = document.at(i - 1)
-    if before.norm in _BEFORE:
+    if before.norm in _BEFORE or (before.norm == "sont" and document.at(i - 2).norm in ("elles", "ils")):
         return True
     return document.starts_sentence(i) or before.norm in (",", ":", "-")
 
@@ -83,15 +88,23 @@ class _Said:
     judged: bool = False
     copula: bool = False
 
-    def note(self, norm: str) -> None:
-        """Take account of a word."""
+    def note(self, norm: str, noun: str) -> None:
+        """Take account of a word; `noun` is the options' own."""
         self.copula |= norm in words.COPULAS
         self.denied |= norm in ("pas", "not")
-        self.named |= norm in _NAMING
+        self.named |= norm in _NAMING or _is_noun(norm, noun)
         if _is_verdict(norm):
             # "toutes les bonnes réponses" judges nothing yet, "aucune bonne réponse" does.
             self.judged |= self.copula or self.none or norm not in words.PRAISE
             self.none ^= norm in words.FALSE_WORDS
+
+
+def _is_noun(norm: str, noun: str) -> bool:
+    return bool(noun) and norm.rstrip("s") == noun
+
+
+def _is_skipped(document: Document, j: int) -> bool:
+    return document.at(j).norm in _SKIPPED or _is_noun(document.at(j).norm, document.texts.noun)
 
 
 def _is_verdict(norm: str) -> bool:
@@ -111,11 +124,11 @@ def _said_of_options(document: Document, i: int, none: bool, announced: bool) ->
         said.named |= brackets > j
         if brackets == j and _ends(document, j):
             break
-        if brackets == j and not (_is_verdict(document.at(j).norm) or document.at(j).norm in _SKIPPED):
+        if brackets == j and not (_is_verdict(document.at(j).norm) or _is_skipped(document, j)):
             if not said.judged:
                 return None
             break
-        said.note(document.at(j).norm)
+        said.note(document.at(j).norm, document.texts.noun)
         j = brackets + 1
     if said.denied and not _is_no(document, i):
         return None
@@ -131,6 +144,8 @@ def _meant(document: Document, i: int, said: _Said, announced: bool) -> Quantifi
     first = document.at(i).norm
     if first in ("no", "pas") and not (said.named and said.judged):
         return None
+    if first in words.NUMBERS and document.starts_sentence(i - 1) and is_end_of_sentence(document, i + 1):
+        return Quantified(frozenset(document.options), "all")
     if (first in _VAGUE or first in words.NUMBERS) and not said.judged and not (said.named and announced):
         return None
     if not (announced or said.named or said.judged or _is_whole_sentence(document, i)):
@@ -156,6 +171,10 @@ def _exception(document: Document, j: int) -> Quantified | None:
     listing = read_list(document, end) or read_list(document, document.skip(end, words.GLUE, most=5))
     if listing is None or listing.either:
         return None
+    verdict = verdict_after(document, listing.end)
+    if verdict is not None and not verdict.true:
+        # "All except B are wrong."
+        return Quantified(listing.keys, "anchored")
     return Quantified(_complement(document, listing.keys), "all")
 
 

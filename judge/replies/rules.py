@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import reduce
 
 from judge.replies import vocabulary as words
 from judge.replies.claims import Claim, Rank
@@ -22,6 +23,7 @@ from judge.replies.verdicts import enumerated, verdict_after
 _SEPARATORS = words.of(", ; et and & . ( ) [ ] \" ' • - * + |") | {"\ue000"}
 
 
+_LABEL_NOUNS = words.ITEM_NOUNS | words.ANSWER_NOUNS
 #: Letters of a question with five options, which "ACE" may answer where there are four.
 _NEXT_LETTERS = frozenset("CDE")
 
@@ -38,12 +40,16 @@ def by_bare_letters(reply: Reply) -> Reading | None:
         return reply.choose("bare", labelled.keys, ambiguous=labelled.contradictory)
     if not all(_is_bare(document, i) for i in range(first, len(document.tokens))):
         return None
+    nouns = sum(token.kind is Kind.WORD and token.norm in _LABEL_NOUNS for token in body)
+    if nouns == 1:
+        return None
     if any(a.norm == "-" and _is_joint(b, c) for b, a, c in zip(body, body[1:], body[2:], strict=False)):
         return None
     letters = [token for token in body if token.kind is Kind.LETTER]
     keys = frozenset(key for token in letters for key in token.keys)
     stray = frozenset(letter for token in letters for letter in token.stray)
-    well_formed = not stray and all(len(token.keys) == 1 and len(token.text) == 1 for token in letters)
+    well_formed = not stray and not nouns
+    well_formed &= all(len(token.keys) == 1 and len(token.text) == 1 for token in letters)
     reading = reply.choose("bare", keys, stray)
     return replace(reading, well_formed=well_formed and not any(token.norm == "|" for token in body))
 
@@ -55,7 +61,11 @@ def _is_joint(before: Token, after: Token) -> bool:
 def _is_bare(document: Document, i: int) -> bool:
     token = document.at(i)
     if token.kind is Kind.NUMBER:
-        return document.at(i - 1).kind in (Kind.BREAK, Kind.END) and document.at(i + 1).norm in (".", ")")
+        before = document.at(i - 1).kind
+        return before in (Kind.BREAK, Kind.END, Kind.LETTER) and document.at(i + 1).norm in (".", ")")
+    if token.norm in _LABEL_NOUNS and token.kind is Kind.WORD:
+        # "Réponse A, réponse C".
+        return document.at(i + 1).kind is Kind.LETTER
     return token.kind in (Kind.LETTER, Kind.BREAK) or token.norm in _SEPARATORS
 
 
@@ -64,7 +74,7 @@ def _after_announcement(document: Document) -> int:
     for i in range(min(len(document.tokens), 8)):
         token = document.at(i)
         if token.norm == ":":
-            return i + 1 if i else 0
+            return i + 1
         if token.norm not in words.GLUE and not (i and token.norm in ("est", "sont", "is", "are")):
             break
     return 0
@@ -73,6 +83,7 @@ def _after_announcement(document: Document) -> int:
 def _glued(reply: Reply, body: list[Token]) -> Reading | None:
     """ "EB" and "bce", which in running text would be words."""
     said = [token for token in body if token.kind not in (Kind.BREAK, Kind.MARK)]
+    said = said[1:] if said and said[0].norm in words.ANSWER_NOUNS else said
     if len(said) != 1 or said[0].kind is not Kind.WORD or len(said[0].text) < 2:
         return None
     letters = said[0].text
@@ -150,14 +161,27 @@ def by_leading_list(reply: Reply) -> Reading | None:
         words.of("• - * ( [ \" ' la les the l' option options proposition propositions"),
         most=4,
     )
-    both = document.phrase_end(0, words.BOTH)
-    listing = read_list(document, start if both is None else both)
+    listing = read_list(document, document.phrase_end(0, words.OPENINGS) or start) or read_list(document, start)
     if listing is None or not _is_opening(document, listing):
         return None
     unsettled = listing.either or (not reply.multiple and listing.count > 1 and len(listing.keys) > 1)
     if _is_enumeration(reply, listing) or (unsettled and reply.claims):
         return None
+    if reply.multiple and listing.echoed == listing.count == 1:
+        listing = _remarked(document) or listing
     return reply.choose("leading", listing.keys, listing.stray, ambiguous=listing.either or listing.contradictory)
+
+
+def _remarked(document: Document) -> Listing | None:
+    """Lines that all repeat an option, each with a remark: "B. its text : p. 2", "D. its text : 4 %"."""
+    sections = enumerated(document)
+    lines = sum(
+        a.kind is not Kind.BREAK and b.kind in (Kind.BREAK, Kind.END)
+        for a, b in zip(document.tokens, [*document.tokens[1:], document.at(-1)], strict=True)
+    )
+    if len(sections) != lines or not all(section.echoed for _, section in sections):
+        return None
+    return reduce(lambda joined, section: joined.join(section, either=False), (section for _, section in sections))
 
 
 def _after_opening(document: Document) -> int:
@@ -188,7 +212,8 @@ def _is_opening(document: Document, listing: Listing) -> bool:
         return False
     if not listing.capital and listing.echoed < listing.count and not document.ends_clause(listing.end):
         return False
-    return document.ends_clause(listing.end) or after.kind is Kind.TEXT
+    believed = after.norm in ("je", "i") and document.at(listing.end + 1).norm in words.SAYING
+    return document.ends_clause(listing.end) or after.kind is Kind.TEXT or believed
 
 
 def _is_enumeration(reply: Reply, listing: Listing) -> bool:
@@ -201,7 +226,8 @@ def _is_enumeration(reply: Reply, listing: Listing) -> bool:
     if listing.count == 1 and not listing.echoed and _marks_others_alike(document, listing):
         return True
     labels = _labels(document)
-    if labels == list(reply.options) and any(v.tabular and v.keys == listing.keys for v in reply.verdicts):
+    sections = [key for _, section in enumerated(document) for key in section.keys]
+    if list(reply.options) in (labels, sections) and any(v.tabular and v.keys == listing.keys for v in reply.verdicts):
         return True
     if (
         len(labels) < 2

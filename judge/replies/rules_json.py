@@ -35,6 +35,8 @@ def _json_content(reply: Reply, content: Found) -> Reading:
     if isinstance(content, dict):
         named = frozenset(reply.document.keys[name.upper()] for name in content if name.upper() in reply.document.keys)
         verdicts = verdicts_of(content, reply.document.keys)
+        if content and not named and not verdicts:
+            return _json_list(reply, list(content.values()))
         return reply.choose("json", frozenset(k for k, true in verdicts.items() if true) if verdicts else named)
     if isinstance(content, bool | None) or not isinstance(content, str | int | float):
         return Reading(None, "no_answer")

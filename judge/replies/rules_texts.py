@@ -46,6 +46,19 @@ def by_only_texts(reply: Reply) -> Reading | None:
     return Reading(None, "echo") if echo else reply.choose("option_text", keys)
 
 
+def by_leading_text(reply: Reply) -> Reading | None:
+    """An option such as "Yes" or "None", too plain a word to be looked for elsewhere, opens the reply."""
+    document = reply.document
+    found = document.texts.find(document.tokens, 0) if document.tokens else None
+    if found is None or not all(norm in words.RESERVED and len(norm) > 1 for norm in found[0]):
+        return None
+    after = document.at(found[1]).norm
+    if after not in (",", ".", "!", "-", ":") and after not in ("because", "since", "as", "car"):
+        return None
+    key = document.texts.key_of(found[0])
+    return None if key is None else reply.choose("option_text", frozenset({key}))
+
+
 _FEW_WORDS = 60
 
 
@@ -55,14 +68,24 @@ def by_option_text(reply: Reply) -> Reading | None:
     if refuses(document):
         return None
     said = [i for i, token in enumerate(document.tokens) if token.kind is Kind.TEXT]
-    affirmed = [i for i in said if not _is_negated(document, i) and not _is_in_cut_text(document, i)]
+    affirmed = [
+        i
+        for i in said
+        if not _is_negated(document, i) and not _is_in_cut_text(document, i) and not _is_of_others(document, i)
+    ]
     keys = frozenset(key for i in affirmed for key in document.at(i).keys)
     others = [t for t in document.tokens if t.kind in (Kind.WORD, Kind.LETTER, Kind.NUMBER) and not _is_filler(t)]
-    if not keys or any(token.kind is Kind.LETTER and token.strong for token in others):
+    if not keys or any(t.kind is Kind.LETTER and t.strong and frozenset(t.keys) != keys for t in others):
         return None
     if len(keys) == 1 and len(document.tokens) <= _FEW_WORDS:
         return reply.choose("option_text", keys)
     return None
+
+
+def _is_of_others(document: Document, i: int) -> bool:
+    """ "A patient with asthma would wheeze": a supposition that only mentions the option."""
+    supposes = document.at(i + 1).norm in words.CONDITIONALS and document.at(i + 2).norm not in words.COPULAS
+    return supposes and verdict_after(document, i + 1) is None
 
 
 def _is_in_cut_text(document: Document, i: int) -> bool:

@@ -61,7 +61,7 @@ def _is_cut_table(reply: Reply, verdicts: list[Verdict], judged: frozenset[str])
 
 def by_row_of_marks(reply: Reply) -> Reading | None:
     """ "VFVFF", "V F V F F", "Vrai, Faux, Vrai": one mark for each option, in order."""
-    said = [t.norm for t in reply.document.tokens if t.kind not in (Kind.MARK, Kind.BREAK)]
+    said = [t.norm for t in reply.document.tokens if t.kind not in (Kind.MARK, Kind.BREAK, Kind.NUMBER)]
     marks = list(said[0]) if len(said) == 1 else said
     wrong = words.FALSE_WORDS | words.FALSE_MARKS
     if len(marks) != len(reply.options) or len(marks) < 3 or not reply.multiple:

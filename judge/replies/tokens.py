@@ -155,7 +155,8 @@ def _raw_tokens(text: str) -> Iterator[Token]:
     end = -1
     for match in _TOKEN.finditer(text):
         kind = _KINDS.get(match.lastgroup or "", Kind.WORD)
-        yield Token(kind, match[0], fold(match[0]), glued=match.start() == end)
+        norm = match[0].replace(",", ".") if kind is Kind.NUMBER else fold(match[0])
+        yield Token(kind, match[0], norm, glued=match.start() == end)
         end = match.end()
 
 
@@ -167,6 +168,7 @@ class OptionTexts:
 
     Attributes:
         numeric: an option is itself a number, so "2" or "the second" cannot count options.
+        noun: the noun all options begin with, as in "Biais de …", without its s; empty without one.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -175,7 +177,11 @@ class OptionTexts:
             clean(text): key for key, text in options.items() if text.strip() and said.count(clean(text)) == 1
         }
         full = {key: _text_norms(text) for key, text in options.items()}
-        self.single = {key: norms[0] for key, norms in full.items() if len(norms) == 1 and len(norms[0]) == 1}
+        self.single = {
+            key: norms[0]
+            for key, norms in full.items()
+            if len(norms) == 1 and (len(norms[0]) == 1 or norms[0] in words.RESERVED)
+        }
         self._full = _unique(full.items())
         self._spellings = dict(self._full)
         for norms, key in _unique(_aliases(options)).items():
@@ -183,6 +189,8 @@ class OptionTexts:
         self._by_first: dict[str, list[tuple[str, ...]]] = {}
         for norms in sorted(self._spellings, key=len, reverse=True):
             self._by_first.setdefault(norms[0], []).append(norms)
+        firsts = {norms[0].rstrip("s") for norms in full.values() if norms}
+        self.noun = firsts.pop() if len(firsts) == 1 and len(options) > 2 and not firsts & words.RESERVED else ""
         self.numeric = any(_is_number(norms) for norms in full.values())
 
     def key_of(self, norms: tuple[str, ...]) -> str | None:
@@ -233,6 +241,8 @@ def _aliases(options: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]]
         norms = _text_norms(text)
         if len(norms) > 1 and norms[0] in _ARTICLES:
             yield key, norms[1:]
+        if len(norms) > 2 and norms[0] in ("both", "neither"):
+            yield key, norms[:1]
         if len(norms) == 2 and _is_number(norms):
             yield key, norms[:1]
         before, bracket, rest = clean(text).partition("(")

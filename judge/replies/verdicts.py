@@ -10,13 +10,17 @@ from judge.replies.normalise import ARROW, CROSS, TICK
 from judge.replies.tokens import SENTENCE_ENDS, Document, Kind
 
 _TRUE = words.TRUE_WORDS | words.TRUE_MARKS
-_GAP_MARKS = words.of("/ ) ] : - → | = , ( \" '")
+_GAP_MARKS = words.of("/ ) ] : - → | = , ( [ \" '")
 _BECAUSE = words.REASONS | words.of("dans ici here statement answer reponse proposition option choice one")
 _JUDGED = words.ITEM_NOUNS | words.of("c' ce ceci cela it this that elle il ceci which")
 #: A verdict behind one of these stands alone in its clause.
 _BEFORE_ALONE = words.of('. : - | ( → ! ; donc , "')
 _ELLIPTICAL = words.of("is are est sont isn't aren't do does don't doesn't")
 _GAP = 12
+#: Said of one option: "C is better", "B is closest".
+_COMPARED = words.of("better preferable closest best")
+_CONTRAST = words.of("; but mais while whereas tandis que contrairement , unlike")
+_DETERMINERS = words.of("la les l' the")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +125,17 @@ def _elliptical(document: Document, listing: Listing, start: int, before: list[V
     if document.at(i).norm == "l'":
         i += 1
     verb = document.at(i).norm
-    if not before or not (verb in words.ALSO or verb in _ELLIPTICAL):
+    if not (verb in words.ALSO or verb in _ELLIPTICAL):
         return None
     negated = document.at(i + 1).norm in ("not", "pas")
     denied = document.at(i).norm.endswith("n't") or negated
-    if not is_end_of_sentence(document, i + 1 + negated) or before[-1].either:
+    if not is_end_of_sentence(document, i + 1 + negated):
+        return None
+    if not before:
+        return (
+            Verdict(listing.keys, False, start, i + 1) if denied and document.at(start - 1).norm in _CONTRAST else None
+        )
+    if before[-1].either:
         return None
     return replace(before[-1], keys=listing.keys, true=before[-1].predicate != denied, start=start, end=i + 1)
 
@@ -160,12 +170,18 @@ def _tick_before(document: Document, start: int) -> _Found | None:
 
 def _word_before(document: Document, start: int, end: int) -> _Found | None:
     """ "Vrai pour A et D, faux pour B"."""
-    word = document.at(start - 2).norm
-    if document.at(start - 1).norm not in ("pour", "for") or not document.ends_clause(end):
+    n = start - 1
+    while document.at(n).norm in words.ITEM_NOUNS | words.ANSWER_NOUNS | _DETERMINERS and n > start - 5:
+        n -= 1
+    is_subject = document.at(n - 1).norm in ("sont", "est") and document.starts_sentence(n - 1)
+    if document.at(n).norm in ("pour", "for"):
+        n -= 1
+    elif not is_subject:
         return None
-    if word not in words.TRUE_WORDS | words.FALSE_WORDS:
+    word = document.at(n).norm
+    if word not in words.TRUE_WORDS | words.FALSE_WORDS or not document.ends_clause(end):
         return None
-    denied = any(document.at(n).norm in words.NEGATIONS | words.PARTICLES for n in range(start - 5, start - 2))
+    denied = any(document.at(m).norm in words.NEGATIONS | words.PARTICLES for m in range(n - 3, n))
     return _Found((word in words.TRUE_WORDS) != denied, end)
 
 
@@ -201,7 +217,7 @@ def _fits_best(document: Document, i: int) -> bool:
         return False
     for j in range(i + 1, i + 8):
         if document.at(j).norm in ("best", "mieux"):
-            return True
+            return document.at(document.skip(j + 1, words.of(","), most=1)).norm not in words.BUT
         if document.at(j).kind is not Kind.WORD or document.at(j).norm in words.NEGATIONS:
             return False
     return False
@@ -237,6 +253,8 @@ def _verdict_word(document: Document, j: int, *, copula: bool, superlative: bool
         and document.ends_clause(j + 1)
     ):
         return _Found(True, j + 1, strong=True)
+    if copula and norm in _COMPARED and (document.ends_clause(j + 1) or document.at(j + 1).norm == "than"):
+        return _Found(True, j + 1, strong=True)
     to_do = document.at(j - 1).norm == "a" and (copula or document.at(j - 1).text == "à")
     if to_do and norm in words.TO_KEEP | words.TO_DROP:
         return _Found(norm in words.TO_KEEP, j + 1)
@@ -244,7 +262,8 @@ def _verdict_word(document: Document, j: int, *, copula: bool, superlative: bool
         return _Found(norm in words.TRUE_WORDS, j + 1) if _is_verdict(document, j, copula) else None
     ends = document.ends_clause(j + 1) or document.at(j + 1).kind is Kind.LETTER
     if not copula and ends and (norm in words.TRUE_MARKS or norm in words.FALSE_MARKS):
-        beside_mark = document.at(j - 1).norm in (":", "-", "=", "|", ARROW, "(", ".")
+        beside_mark = document.at(j - 1).norm in (":", "-", "=", "|", ARROW, "(", "[", ".")
+        beside_mark |= document.at(j - 1).norm == ")" and document.at(j - 2).kind is Kind.LETTER
         beside_mark |= document.at(j - 1).kind is Kind.LETTER and len(norm) > 1
         if beside_mark and token.norm not in document.keys:
             return _Found(norm in words.TRUE_MARKS, j + 1)

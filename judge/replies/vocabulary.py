@@ -55,11 +55,13 @@ ORDINALS = {
 
 TRUE_WORDS = of(
     "vrai vraie vrais vraies true correct correcte corrects correctes exact exacte exacts exactes juste justes right"
-    " valid valide valides validee validees valable valables ok accurate supported retenu retenue retenus retenues accepted ✓"
+    " valid valide valides validee validees valable valables ok accurate supported"
+    " retenu retenue retenus retenues accepted ✓"
 )
 FALSE_WORDS = of(
     "faux fausse fausses false incorrect incorrecte incorrects incorrectes inexact inexacte inexacts inexactes wrong"
-    " errone erronee errones erronees invalid invalide invalides untrue inaccurate unsupported exclu exclue exclus exclues excluded"
+    " errone erronee errones erronees invalid invalide invalides untrue inaccurate unsupported"
+    " exclu exclue exclus exclues excluded"
     " ecarte ecartee ecartes ecartees elimine eliminee elimines eliminees eliminated ruled rejete rejetee"
     " rejetees rejected"
     " refute refutee mauvaise mauvaises mauvais unlikely improbable inapproprie inappropriee inappropriate ✗"
@@ -111,7 +113,7 @@ GLUE = (
         " will should must devrait doit doivent have has been ont ete being etant n° no number numero"
         " following suivante suivantes suivants s in most ones one celles celle i je nous we il elle elles"
         " they cocher by far selon moi overall ultimately actually en fait against donnee donnees given"
-        " multiple single unique fois"
+        " multiple single unique fois apres relecture verification reflexion"
     )
 )
 NEGATIONS = of(
@@ -121,7 +123,7 @@ NEGATIONS = of(
 #: "ne" and "n'" alone already deny in "ni A ni B ne sont exactes".
 PARTICLES = of("ne n'")
 CONJUNCTIONS = of("et and & plus puis und y") | {","}
-EITHER = of("ou or")
+EITHER = of("ou or soit")
 REASONS = of(
     "because car since as puisque parce etant due given for pour selon d'apres with avec grace comme based where which"
     " whereas tandis alors so donc thus therefore in dans en from when if si but mais while however cependant"
@@ -157,10 +159,11 @@ INSTEAD_OF = phrases(
 
 #: "Correction : B, D" and "Je me corrige : A" replace what was announced before.
 CORRECTING = of(
-    "correction erratum rectification corrige rectifie modifie change revise correcting changing revising"
+    "correction erratum rectification edit corrige rectifie modifie change revise correcting changing revising"
+    " retire ajoute remplace"
 )
 #: "Attendez…", "Wait,": the conclusion that follows replaces what was announced before.
-TAKING_BACK = of("attendez attends wait oops pardon hmm erreur stop")
+TAKING_BACK = of("attendez attends wait oops pardon hmm erreur stop actually non no")
 #: "C fits best", "B explique le mieux".
 FITTING = of(
     "fits fit matches match explains explain describes describe suits suit accounts represents correspond"
@@ -184,6 +187,10 @@ CHOOSING_WITH = {
     "opt": {"for"},
     "opting": {"for"},
     "lean": {"towards"},
+    "change": {"to", "pour"},
+    "changing": {"to"},
+    "switch": {"to"},
+    "switching": {"to"},
 }
 #: Saying verbs: an answer only when the sentence ends with the letters.
 SAYING = of(
@@ -199,7 +206,7 @@ POINTING_COPULAS = of("is est sont was would be serait sera agit should must it'
 
 # All and none -------------------------------------------------------------------------------------------------
 
-ALL_WORDS = of("all toutes tous tout every each everything ensemble integralite totalite chacune chacun")
+ALL_WORDS = of("all toutes tous tout every each everything ensemble integralite totalite chacune chacun chaque")
 NONE_WORDS = of("none aucune aucun neither nothing nul nulle rien")
 QUANTIFIED = (
     ITEM_NOUNS
@@ -209,6 +216,8 @@ QUANTIFIED = (
         " listed given five four three five cinq quatre trois six here ici is are est sont seem a cocher ne n' sont"
         " donc c' c'est be sera serait also bonne bonnes possible possibles est ete etre i would say for me above"
         " mentioned suivantes precedentes convient conviennent apply applies fit fits"
+        " correspond correspondent article texte"
+        " present presente presents presentes mentionne mentionnee mentionnes mentionnees cite cites citees"
     )
 )
 EXCEPT = phrases(
@@ -242,7 +251,20 @@ NUMBERS = {
 }
 #: "A est exacte, de même que E."
 LIKEWISE = phrases("de meme que", "ainsi que", "tout comme", "as is", "as are", "and so is", "as well as", "comme")
-BOTH = phrases("a la fois")
+#: Before a list that opens a reply.
+OPENINGS = phrases(
+    "a la fois",
+    "probablement",
+    "surement",
+    "uniquement",
+    "seulement",
+    "sans doute",
+    "selon moi",
+    "a mon avis",
+    "pour moi",
+    "in my opinion",
+    "for me",
+)
 #: Between the items of a list.
 JOINING = phrases("de meme que", "ainsi que", "tout comme", "as well as", "along with", "together with")
 OTHERS = of("autres autre others rest remaining reste")
@@ -322,7 +344,7 @@ RESERVED = frozenset[str]().union(
 BEFORE_LETTERS = ITEM_NOUNS | ANSWER_NOUNS | of("la le les l' the both n° number numero and et aussi also soit de of")
 
 #: Words between letters and their verdict.
-BEFORE_VERDICT = of("me m' nous a pouvoir look looks sound sounds can could") | (
+BEFORE_VERDICT = of("me m' nous a pouvoir look looks sound sounds can could peuvent doivent doit") | (
     COPULAS
     | PARTICLES
     | NEGATIONS

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from judge.benchmark import ANSWERED, PENDING, registry
+from judge.benchmark import PENDING, registry
 from judge.metrics.signature import Metric
 from judge.report.text import one_line, printable
 
@@ -35,7 +35,7 @@ def print_report(report: Mapping[str, Any], *, breakdowns: bool = False) -> None
     for setting in report["settings"]:
         for table in metric_tables(setting, out):
             out.print(table)
-        for line in status_lines(report["benchmark"], setting):
+        for line in status_lines(report["benchmark"], setting, report["scored_statuses"]):
             out.print(f"  {line}")
         if breakdowns:
             for name, groups in setting["by"].items():
@@ -74,10 +74,15 @@ def overview(settings: Sequence[Mapping[str, Any]]) -> Table:
     table.add_column("metric", no_wrap=True)
     for setting in settings:
         table.add_column(setting["setting"], justify="right")
-    for name, metric in settings[0]["metrics"].items() if settings else ():
-        table.add_row(metric["title"], *(number(setting["metrics"][name]["mean"]) for setting in settings))
+    for name, title in titles(settings).items():
+        table.add_row(title, *(number(setting["metrics"].get(name, {}).get("mean")) for setting in settings))
     table.add_row("scored / units", *(_scored(setting) for setting in settings))
     return table
+
+
+def titles(settings: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Metric -> title, for every metric that any of the settings has."""
+    return {name: metric["title"] for setting in settings for name, metric in setting["metrics"].items()}
 
 
 def _scored(group: Mapping[str, Any]) -> str:
@@ -129,15 +134,23 @@ def signature_table(settings: Sequence[Mapping[str, Any]]) -> Table:
     table = Table(title="Signatures", box=box.SIMPLE_HEAD, title_justify="left", show_header=False)
     table.add_column("metric", no_wrap=True)
     table.add_column("signature", overflow="fold")
-    for metric in settings[0]["metrics"].values() if settings else ():
-        table.add_row(metric["title"], metric["signature"])
+    where: dict[tuple[str, str], list[str]] = {}
+    for setting in settings:
+        for metric in setting["metrics"].values():
+            where.setdefault((metric["title"], metric["signature"]), []).append(setting["setting"])
+    for (title, signature), names in where.items():
+        only = "" if len(names) == len(settings) else f" ({', '.join(names)})"
+        table.add_row(f"{title}{only}", signature)
     return table
 
 
-def status_lines(benchmark: str, setting: Mapping[str, Any]) -> list[str]:
+def status_lines(benchmark: str, setting: Mapping[str, Any], scored: Sequence[str]) -> list[str]:
     """Why units are unscored, and what else was noticed about the replies."""
     lines = []
-    unscored = {status: count for status, count in setting["statuses"].items() if status != ANSWERED}
+    unscored = {status: count for status, count in setting["statuses"].items() if status not in scored}
+    if len(setting["statuses"]) > len(unscored) > 0 or len(setting["statuses"]) > 1:
+        ended = ((status, count) for status, count in setting["statuses"].items() if status in scored)
+        lines.append("scored: " + (", ".join(f"{status} {count}" for status, count in ended) or "none"))
     if unscored:
         named = (("not_run" if status == PENDING else status, count) for status, count in unscored.items())
         lines.append("unscored: " + ", ".join(f"{status} {count}" for status, count in named))

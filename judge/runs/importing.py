@@ -6,10 +6,11 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judge.benchmark import Benchmark, Loaded, Transcript, Unit
+from judge.benchmark import Benchmark, Case, Loaded, Transcript, Unit
 from judge.errors import DataError, RunError
 from judge.models.tokens import EstimateTokenizer
 from judge.runs.scoring import rescore_run
@@ -23,6 +24,8 @@ PREDICTION_KEYS = (
     "text", "content", "raw",
 )  # fmt: skip
 
+THINKING_KEYS = ("thinking_process", "thinking", "reasoning_content", "reasoning")
+
 
 def import_predictions(
     benchmark: Benchmark,
@@ -32,6 +35,7 @@ def import_predictions(
     *,
     setting: str,
     model_name: str,
+    model_key: str | None = None,
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Make a run from a file of predictions and score it.
@@ -44,15 +48,16 @@ def import_predictions(
     """
     if (out / FILE).exists():
         raise RunError(f"{out} holds a run already; name another folder")
-    loaded = benchmark.load(data, options)
-    predictions = read_predictions(file)
+    axis = {option.name: [setting] for option in benchmark.options if option.setting}
+    loaded = benchmark.load(data, {**options, **axis})
+    predictions = read_predictions(file, model_key)
     if not predictions:
         raise DataError(f"{file}: holds no predictions")
     ids = {case.id for case in loaded.cases}
     if unknown := [case for case in predictions if case not in ids]:
         raise DataError(f"{file}: {len(unknown)} ids are not in {data}, the first is {unknown[0]!r}")
     transcripts = [
-        (Unit(benchmark.name, setting, case.id, 1), _transcript(benchmark, file, case.record, predictions, case.id))
+        (Unit(benchmark.name, setting, case.id, 1), _transcript(benchmark, file, case, predictions, setting))
         for case in loaded.cases
     ]
     spec = _spec(benchmark, data, loaded, setting, model_name, options)
@@ -65,13 +70,22 @@ def import_predictions(
         store.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a file says of one case: the prediction, and thinking that it keeps apart."""
+
+    value: Any
+    thinking: str = ""
+
+
 def _transcript(
-    benchmark: Benchmark, file: Path, record: Mapping[str, Any], predictions: Mapping[str, Any], case: str
+    benchmark: Benchmark, file: Path, case: Case, predictions: Mapping[str, Prediction], setting: str
 ) -> Transcript:
-    if case not in predictions:
+    if case.id not in predictions:
         return Transcript("not_predicted", "the file of predictions does not name this case")
+    given = predictions[case.id]
     try:
-        return benchmark.read_prediction(record, predictions[case])
+        return benchmark.read_prediction(case.record, given.value, thinking=given.thinking, setting=setting)
     except DataError as error:
         raise DataError(f"{file}: {error}") from None
 
@@ -91,8 +105,12 @@ def _spec(
     )
 
 
-def read_predictions(file: Path) -> dict[str, Any]:
+def read_predictions(file: Path, model_key: str | None = None) -> dict[str, Prediction]:
     """Case id -> prediction, from a JSON object, a JSON list of objects, or JSON Lines.
+
+    Args:
+        model_key: where the file has an object of several models' predictions for each case, which of them to take;
+            cases that this model has none for are left out.
 
     Raises:
         DataError: with file and line or index.
@@ -110,7 +128,8 @@ def read_predictions(file: Path) -> dict[str, Any]:
     if isinstance(whole, list):
         return _collect(file, ((f"index {index}", item) for index, item in enumerate(whole)))
     if isinstance(whole, dict) and not _is_entry(whole):
-        return {str(case): _unwrapped(value) for case, value in whole.items()}
+        of_model = _of_model(file, whole, model_key) if model_key is not None else whole
+        return {str(case): _unwrapped(value) for case, value in of_model.items()}
     return _collect(file, iter([("line 1", whole)]))
 
 
@@ -135,8 +154,8 @@ def _unique(file: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _collect(file: Path, entries: Iterator[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _collect(file: Path, entries: Iterator[tuple[str, Any]]) -> dict[str, Prediction]:
+    found: dict[str, Prediction] = {}
     for place, entry in entries:
         if not isinstance(entry, dict) or not _is_entry(entry):
             raise DataError(f'{file}: {place} has no id and prediction; write {{"id": …, "prediction": …}}')
@@ -153,8 +172,19 @@ def _is_entry(value: Mapping[str, Any]) -> bool:
     return any(key in value for key in ID_KEYS) and any(key in value for key in PREDICTION_KEYS)
 
 
-def _unwrapped(value: Any) -> Any:
-    """The prediction inside an object that has one; anything else as it is."""
-    if isinstance(value, Mapping):
-        return next((value[key] for key in PREDICTION_KEYS if key in value), value)
-    return value
+def _of_model(file: Path, whole: Mapping[str, Any], model_key: str) -> dict[str, Any]:
+    found = {case: by[model_key] for case, by in whole.items() if isinstance(by, Mapping) and model_key in by}
+    if not found:
+        names = sorted({key for by in whole.values() if isinstance(by, Mapping) for key in by})
+        there_are = ", ".join(names[:8]) or "none"
+        raise DataError(f"{file}: has no predictions of {model_key!r}; it has those of {there_are}")
+    return found
+
+
+def _unwrapped(value: Any) -> Prediction:
+    """The prediction, and the thinking beside it, inside an object that has one; anything else as it is."""
+    if not isinstance(value, Mapping):
+        return Prediction(value)
+    inside = next((value[key] for key in PREDICTION_KEYS if key in value), value)
+    thinking = next((value[key] for key in THINKING_KEYS if isinstance(value.get(key), str)), "")
+    return Prediction(inside, thinking)

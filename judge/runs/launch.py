@@ -8,7 +8,7 @@ import json
 import platform
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
@@ -93,7 +93,7 @@ class Finished:
 class Watcher:
     """Told of a run's progress; this one ignores it. See `judge.runs.progress`."""
 
-    def begin(self, total: int, done: int, door: Door) -> None: ...
+    def begin(self, total: int, done: int, door: Door, scored: Set[str]) -> None: ...
 
     def finished(self, unit: Unit, transcript: Transcript) -> None: ...
 
@@ -188,6 +188,7 @@ def _plan(request: Request, model: ModelSpec, replay: Recording | None, loaded: 
         benchmark=benchmark.name,
         model=model,
         generation=filled(request.generation, model.kind),
+        others=_others(request, replay),
         settings=settings,
         options=dict(request.options),
         data=str(request.data),
@@ -208,6 +209,18 @@ def _plan(request: Request, model: ModelSpec, replay: Recording | None, loaded: 
         for case in cases
     )
     return Plan(spec, loaded, prompts, tokenizer, replay, units)
+
+
+def _others(request: Request, replay: Recording | None) -> dict[str, ModelSpec]:
+    """The models besides the doctor; one that the options do not name may stand in the recording."""
+    found = {}
+    for role, text in request.benchmark.roles(request.options).items():
+        text = text or (replay.header.models.get(role) if replay else None)
+        if text is None:
+            option = next((option.help for option in request.benchmark.options if option.name == role), "")
+            raise SpecError(f"--{role} is missing: {option}")
+        found[role] = parse_model(text)
+    return found
 
 
 def _chosen(loaded: Loaded, request: Request) -> list[str]:
@@ -265,20 +278,28 @@ async def run_resumed(folder: Path, request: Request, retry: Sequence[str], watc
     Raises:
         UserError, EndpointError: the run is as it was.
     """
+    plan, known = _read_plan(folder, request)
+    _check_retry(retry, known)
     store = open_run(folder, write=True)
     try:
-        if (name := store.meta("benchmark")) != request.benchmark.name:
-            raise RunError(f"{folder} is a run of {name}; continue it with: medjudge run {name} --resume {folder}")
-        if store.spec().model.kind == "imported":
-            raise RunError(f"{folder} was made from predictions; it has no model that could be asked")
-        plan = plan_resume(request, store)
-        known = {stored.status for stored in store.units(with_transcripts=False)}
-        _check_retry(retry, known)
         if known & _meant(retry) or PENDING in known:
             await _preflight(plan)
         store.reopen(retry)
         units = [stored.unit for stored in store.units(with_transcripts=False) if stored.status == PENDING]
         return await _play(store, request, plan, units, watcher)
+    finally:
+        store.close()
+
+
+def _read_plan(folder: Path, request: Request) -> tuple[Plan, set[str]]:
+    """The plan of a run and the statuses in it, read without touching the run."""
+    store = open_run(folder, write=False)
+    try:
+        if (name := store.meta("benchmark")) != request.benchmark.name:
+            raise RunError(f"{folder} is a run of {name}; continue it with: medjudge run {name} --resume {folder}")
+        if store.spec().model.kind == "imported":
+            raise RunError(f"{folder} was made from predictions; it has no model that could be asked")
+        return plan_resume(request, store), {stored.status for stored in store.units(with_transcripts=False)}
     finally:
         store.close()
 
@@ -299,10 +320,13 @@ def _is_void(error: MedjudgeError, store: RunStore) -> bool:
 
 
 async def _preflight(plan: Plan) -> tuple[str, ...]:
-    model = plan.spec.model
-    if plan.replay is not None or model.kind not in ("openai", "http"):
+    if plan.replay is not None:
         return ()
-    return (await preflight(model.base_url, model.name, model.key())).notes
+    notes: list[str] = []
+    for model in plan.spec.models().values():
+        if model.kind in ("openai", "http"):
+            notes += (await preflight(model.base_url, model.name, model.key())).notes
+    return tuple(dict.fromkeys(notes))
 
 
 async def _play(store: RunStore, request: Request, plan: Plan, units: Sequence[Unit], watcher: Watcher) -> Finished:
@@ -311,17 +335,17 @@ async def _play(store: RunStore, request: Request, plan: Plan, units: Sequence[U
             _recorder(request.record, store, plan.spec).close()
         return Finished(store.folder, rescore_run(store, request.benchmark), Ending(0, False, None))
     player = request.benchmark.player(plan.loaded, plan.spec.options, plan.prompts, plan.tokenizer)
-    async with _doctor(store, request, plan) as (door, doctor):
+    async with _opened(store, request, plan) as (door, models):
         runner = Runner(
             store,
             player,
             door,
-            doctor,
+            models,
             {case.id: case for case in plan.loaded.cases},
             connections=request.traffic.connections,
             on_finish=watcher.finished,
         )
-        watcher.begin(len(plan.units), len(plan.units) - len(units), door)
+        watcher.begin(len(plan.units), len(plan.units) - len(units), door, request.benchmark.scored_statuses)
         try:
             ending = await runner.play(units)
         finally:
@@ -332,10 +356,13 @@ async def _play(store: RunStore, request: Request, plan: Plan, units: Sequence[U
 
 
 @asynccontextmanager
-async def _doctor(store: RunStore, request: Request, plan: Plan) -> AsyncIterator[tuple[Door, ChatModel]]:
-    """The door and the doctor behind it; all files and connections are closed at the end."""
+async def _opened(
+    store: RunStore, request: Request, plan: Plan
+) -> AsyncIterator[tuple[Door, dict[str, ChatModel]]]:
+    """The door and the models behind it; all files and connections are closed at the end."""
     spec, traffic = plan.spec, request.traffic
-    with contextlib.ExitStack() as stack:
+    keys = () if plan.replay else tuple(key for model in spec.models().values() if (key := model.key()))
+    async with contextlib.AsyncExitStack() as stack:
         recorder = None
         if request.record:
             recorder = _recorder(request.record, store, spec)
@@ -351,15 +378,19 @@ async def _doctor(store: RunStore, request: Request, plan: Plan) -> AsyncIterato
             cache=cache,
             retry=RetryPolicy(tries=traffic.tries, total_wait=traffic.total_wait),
             timeout=traffic.timeout,
-            secrets=() if plan.replay else tuple(filter(None, [spec.model.key()])),
+            secrets=keys,
         )
-        async with open_chat(spec.model, spec.generation, door, connections=traffic.connections) as doctor:
-            yield door, doctor
+        models = {}
+        for role, model in spec.models().items():
+            asked = spec.generation if role == "doctor" else filled(Generation(), model.kind)
+            opened = open_chat(model, asked, door, connections=traffic.connections)
+            models[role] = await stack.enter_async_context(opened)
+        yield door, models
 
 
 def _recorder(file: Path, store: RunStore, spec: RunSpec) -> Recorder:
     """An open recording that already holds all that the run holds, even after a kill or when begun on resuming."""
-    recorder = Recorder(file, Header(spec.nonce, {"doctor": spec.model.text}, {}))
+    recorder = Recorder(file, Header(spec.nonce, {role: model.text for role, model in spec.models().items()}, {}))
     known = {address: exchange.attempt for address, exchange in load_recording(file).exchanges.items()}
     for stored in store.units(with_transcripts=False):
         for exchange in store.exchanges(stored.unit):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Set
 from typing import TextIO
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from judge.benchmark import ANSWERED, Transcript, Unit
+from judge.benchmark import Transcript, Unit
 from judge.models.door import Door
 from judge.runs.launch import Watcher
 
@@ -32,6 +33,7 @@ class Progress(Watcher):
         self._console = Console(file=stream, highlight=False)
         self._total = self._done_before = self._played = 0
         self._unscored: Counter[str] = Counter()
+        self._scored: Set[str] = frozenset()
         self._door: Door | None = None
         self._since = time.monotonic()
         self._last_line = 0.0
@@ -39,7 +41,8 @@ class Progress(Watcher):
         self._stop = threading.Event()
         self._ticker: threading.Thread | None = None
 
-    def begin(self, total: int, done: int, door: Door) -> None:
+    def begin(self, total: int, done: int, door: Door, scored: Set[str]) -> None:
+        self._scored = scored
         self._total, self._done_before, self._door = total, done, door
         self._since = time.monotonic()
         if self._console.is_terminal:
@@ -51,7 +54,7 @@ class Progress(Watcher):
 
     def finished(self, unit: Unit, transcript: Transcript) -> None:
         self._played += 1
-        if transcript.status != ANSWERED:
+        if transcript.status not in self._scored:
             self._unscored[transcript.status] += 1
 
     def end(self) -> None:

@@ -45,7 +45,7 @@ class Runner:
         store: RunStore,
         player: Player,
         door: Door,
-        doctor: ChatModel,
+        models: Mapping[str, ChatModel],
         cases: Mapping[str, Case],
         *,
         connections: int,
@@ -54,7 +54,7 @@ class Runner:
         self._store = store
         self._player = player
         self._door = door
-        self._doctor = doctor
+        self._models = models
         self._cases = cases
         self._workers = connections + SPARE_WORKERS
         self._on_finish = on_finish
@@ -89,7 +89,7 @@ class Runner:
     async def _play_one(self, unit: Unit) -> Transcript:
         """A fault of ours in one case must not take the others with it; it is a status like any other."""
         try:
-            return await self._player.play(self._cases[unit.case], unit, self._doctor)
+            return await self._player.play(self._cases[unit.case], unit, self._models)
         except CallFailed as failure:
             return Transcript(failure.reason, str(failure))
         except MedjudgeError:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from judge.benchmark import ANSWERED, PENDING, Benchmark, Case, Unit
+from judge.benchmark import PENDING, Benchmark, Case, Unit
 from judge.metrics.signature import Metric
 from judge.outcome import ERROR_REASONS, Outcome, Scored, Unscored
 from judge.runs.store import RunStore, StoredUnit
@@ -73,22 +73,23 @@ class SettingSummary:
 
 
 def score_units(
-    benchmark: Benchmark, cases: Mapping[str, Case], units: Iterable[StoredUnit]
+    benchmark: Benchmark, options: Mapping[str, Any], cases: Mapping[str, Case], units: Iterable[StoredUnit]
 ) -> dict[str, dict[str, Outcome]]:
     """Unit key -> metric -> outcome, for every unit; whatever is not answered is unscored with its status."""
-    names = [metric.name for metric in benchmark.metrics()]
     scores: dict[str, dict[str, Outcome]] = {}
     for stored in units:
-        if stored.status == ANSWERED and stored.transcript is not None:
+        if stored.status in benchmark.scored_statuses and stored.transcript is not None:
             scores[stored.unit.key] = dict(benchmark.score(cases[stored.unit.case].record, stored.transcript))
         else:
             reason = "not_run" if stored.status == PENDING else stored.status
+            names = [metric.name for metric in benchmark.metrics_in(stored.unit.setting, options)]
             scores[stored.unit.key] = {name: Unscored(reason, stored.detail) for name in names}
     return scores
 
 
 def summarise(
     benchmark: Benchmark,
+    options: Mapping[str, Any],
     cases: Mapping[str, Case],
     units: Sequence[StoredUnit],
     scores: Mapping[str, Mapping[str, Outcome]],
@@ -98,18 +99,21 @@ def summarise(
     for stored in units:
         by_setting[stored.unit.setting].append(stored)
     best = {case_id: benchmark.best(case.record) for case_id, case in cases.items()}
-    return [_setting(benchmark, cases, setting, group, scores, best) for setting, group in by_setting.items()]
+    return [
+        _setting(benchmark, benchmark.metrics_in(setting, options), cases, setting, group, scores, best)
+        for setting, group in by_setting.items()
+    ]
 
 
 def _setting(
     benchmark: Benchmark,
+    metrics: Sequence[Metric],
     cases: Mapping[str, Case],
     setting: str,
     units: Sequence[StoredUnit],
     scores: Mapping[str, Mapping[str, Outcome]],
     best: Mapping[str, Mapping[str, float]],
 ) -> SettingSummary:
-    metrics = benchmark.metrics()
     ids = {stored.unit.case for stored in units}
 
     def summary_of(group: Sequence[StoredUnit]) -> dict[str, MetricSummary]:
@@ -172,7 +176,7 @@ def _metric(
         mean=mean.mean,
         se=mean.se,
         interval=bootstrap_interval(values, clusters, seed=SEED),
-        bounds=bounds(scored, len(outcomes) - len(scored), metric.range) if outcomes else None,
+        bounds=bounds(scored, len(outcomes) - len(scored), metric.range) if outcomes and metric.range else None,
         maximum=maximum,
         n_scored=len(scored),
         n_unscored=len(outcomes) - len(scored),
@@ -184,16 +188,18 @@ def _metric(
 def score_run(store: RunStore, benchmark: Benchmark) -> dict[str, Any]:
     """Compute every score from what is stored and give the report as plain data."""
     cases, units = store.cases(), store.units()
-    scores = score_units(benchmark, cases, units)
-    return report_of(store, benchmark, summarise(benchmark, cases, units, scores))
+    options = store.spec().options
+    scores = score_units(benchmark, options, cases, units)
+    return report_of(store, benchmark, summarise(benchmark, options, cases, units, scores))
 
 
 def rescore_run(store: RunStore, benchmark: Benchmark) -> dict[str, Any]:
     """Like `score_run`, and keep the scores in the run."""
     cases, units = store.cases(), store.units()
-    scores = score_units(benchmark, cases, units)
+    options = store.spec().options
+    scores = score_units(benchmark, options, cases, units)
     store.write_scores(scores)
-    return report_of(store, benchmark, summarise(benchmark, cases, units, scores))
+    return report_of(store, benchmark, summarise(benchmark, options, cases, units, scores))
 
 
 def report_of(store: RunStore, benchmark: Benchmark, settings: Sequence[SettingSummary]) -> dict[str, Any]:
@@ -213,25 +219,28 @@ def report_of(store: RunStore, benchmark: Benchmark, settings: Sequence[SettingS
         "spec": spec.model_dump(mode="json"),
         "facts": facts,
         "statuses": dict(statuses),
+        "scored_statuses": sorted(benchmark.scored_statuses),
         "error_units": sum(count for status, count in statuses.items() if status in ERROR_REASONS),
         "settings": [asdict(setting) for setting in settings],
         "tokens": [asdict(count) for count in store.tokens()],
-        "warnings": warnings_of(spec.replaced_prompts, settings, facts),
+        "warnings": warnings_of(spec.replaced_prompts, settings, facts, benchmark.scored_statuses),
     }
 
 
-def warnings_of(replaced: Sequence[str], settings: Sequence[SettingSummary], facts: Mapping[str, Any]) -> list[str]:
+def warnings_of(
+    replaced: Sequence[str], settings: Sequence[SettingSummary], facts: Mapping[str, Any], scored: Set[str]
+) -> list[str]:
     """Sentences that must stand beside the numbers."""
     found = [f"the prompts {', '.join(replaced)} were replaced by the user's own"] if replaced else []
     found += list(facts.get("notes", []))
     for setting in settings:
-        found += _setting_warnings(setting)
+        found += _setting_warnings(setting, scored)
     return found
 
 
-def _setting_warnings(setting: SettingSummary) -> list[str]:
+def _setting_warnings(setting: SettingSummary, scored: Set[str]) -> list[str]:
     found = []
-    unscored = setting.n_units - setting.statuses.get(ANSWERED, 0)
+    unscored = sum(count for status, count in setting.statuses.items() if status not in scored)
     if unscored:
         found.append(
             f"{setting.setting}: {unscored} of {setting.n_units} units are unscored; "
