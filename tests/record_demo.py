@@ -1,6 +1,6 @@
-"""Make the demo's recording again, after a change of prompts: python -m tests.record_demo
+"""Make the demo's recordings again, after a change of prompts: python -m tests.record_demo
 
-Serves the synthetic replies of fixtures/caremedeval/replies.json over HTTP and records an ordinary run against them.
+Serves the synthetic replies of fixtures/*/replies.json over HTTP and records ordinary runs against them.
 """
 
 from __future__ import annotations
@@ -9,45 +9,103 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from graphs.medrbench.cases import load_cases
+from graphs.medrbench.reading import read_turn
+from judge.prompting import load_prompts
 from tests.server import ModelServer, Reply, Request
 
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "caremedeval"
-RECORDING = FIXTURES / "demo.recording.jsonl"
-MODEL = "synthetic-doctor"
-#: Written into the recording in place of the test server's changing port.
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+DOCTOR, EXAMINER = "synthetic-doctor", "synthetic-examiner"
+#: Written into the recordings in place of the test server's changing port.
 URL = "http://127.0.0.1:8000/v1"
+
+Script = Callable[[Request], Reply]
 
 
 def main() -> None:
-    RECORDING.unlink(missing_ok=True)
-    with ModelServer(script(), models=[MODEL]) as server, tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "medjudge", "run", "caremedeval", "--model", f"{server.url}#{MODEL}",
-                   "--data", str(FIXTURES), "--context", "none", "--context", "full", "--connections", "1",
-                   "--out", str(Path(folder) / "run"), "--record", str(RECORDING)]  # fmt: skip
+    record("caremedeval", caremedeval(), "demo.recording.jsonl", "--context", "none", "--context", "full")
+    diagnosis = ["oracle", "one_turn", "free_turn"]
+    settings = [word for setting in diagnosis for word in ("--setting", setting)]
+    record("medrbench", medrbench(diagnosis), "demo.recording.jsonl", *settings, "--examiner", f"URL#{EXAMINER}")
+    record("medrbench", medrbench(["treatment"]), "treatment.recording.jsonl", "--setting", "treatment")
+
+
+def record(benchmark: str, script: Script, name: str, *options: str) -> None:
+    """One run whose exchanges become fixtures/<benchmark>/<name>."""
+    file = FIXTURES / benchmark / name
+    file.unlink(missing_ok=True)
+    with ModelServer(script, models=[DOCTOR, EXAMINER]) as server, tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "medjudge", "run", benchmark, "--model", f"{server.url}#{DOCTOR}",
+                   "--data", str(FIXTURES / benchmark), "--connections", "1", "--out", str(Path(folder) / "run"),
+                   "--record", str(file), *(option.replace("URL", server.url) for option in options)]  # fmt: skip
         subprocess.run(command, check=True)
-        text = RECORDING.read_text(encoding="utf-8").replace(server.url, URL)
-    RECORDING.write_text(text, encoding="utf-8")
+        text = file.read_text(encoding="utf-8").replace(server.url, URL)
+    header, *exchanges = text.splitlines(keepends=True)
+    # in the order of addresses, so that a new recording differs from the last only where something changed
+    file.write_text(header + "".join(sorted(exchanges)), encoding="utf-8")
 
 
-def script() -> Callable[[Request], Reply]:
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def caremedeval() -> Script:
     """Gives the reply written for the question and context of a request; a later ask gets the next one."""
-    replies: dict[str, dict[str, Any]] = json.loads((FIXTURES / "replies.json").read_text(encoding="utf-8"))
-    questions = json.loads((FIXTURES / "original/all/questions.json").read_text(encoding="utf-8"))
-    ids = {question["question"]: question["id"] for question in questions}
+    folder = FIXTURES / "caremedeval"
+    replies = read_json(folder / "replies.json")
+    ids = {question["question"]: question["id"] for question in read_json(folder / "original/all/questions.json")}
 
     def answer(request: Request) -> Reply:
         prompt = request.messages[0]["content"]
         case = next(case for question, case in ids.items() if question in prompt)
         written = replies["full" if "<article>" in prompt else "none"][case]
-        asks = sum(message["role"] == "user" for message in request.messages)
-        reply = written[asks - 1] if isinstance(written, list) else written
-        return as_reply(reply)
+        return as_reply(written[asked(request) - 1] if isinstance(written, list) else written)
 
     return answer
+
+
+def medrbench(settings: Sequence[str]) -> Script:
+    """Gives the doctor's reply for case, setting and turn, and the examiner's for the requests it is shown."""
+    folder = FIXTURES / "medrbench"
+    replies = read_json(folder / "replies.json")
+    cases = [case for kind in ("diagnosis", "treatment") for case in load_cases(folder, kind)]  # type: ignore[arg-type]
+    prompts = load_prompts("medrbench", tuple(f"doctor.{setting}.v1" for setting in settings))
+    endings = {s: prompts[f"doctor.{s}.v1"].text.split("{{case}}")[1].replace("{{max_turns}}", "5") for s in settings}
+
+    def answer(request: Request) -> Reply:
+        prompt = request.messages[0]["content"]
+        if request.body["model"] == EXAMINER:
+            case_id = next(case.id for case in cases if case.ancillary_text in prompt)
+            return as_reply(examiners_reply(replies, case_id, prompt))
+        setting = next(setting for setting, ending in endings.items() if ending in prompt)
+        case_id = next(case.id for case in cases if case.history in prompt or case.summary in prompt)
+        return as_reply(replies[setting][case_id][asked(request) - 1])
+
+    return answer
+
+
+def examiners_reply(replies: dict[str, Any], case_id: str, prompt: str) -> Any:
+    """The reply to the turn of the doctor whose requests are those in the prompt."""
+    for setting, by_case in replies["examiner"].items():
+        asking = [requests for written in replies[setting][case_id] if (requests := requests_in(written))]
+        for requests, reply in zip(asking, by_case[case_id], strict=False):
+            if "\n".join(f"- {request}" for request in requests) in prompt:
+                return reply
+    raise LookupError(f"no examiner's reply is written for {case_id}: {prompt[-400:]}")
+
+
+def requests_in(written: Any) -> list[str]:
+    text = as_reply(written).content or ""
+    requests: list[str] = read_turn({"text": text.rpartition("</think>")[2]}, [], examines=True)["requests"]
+    return requests
+
+
+def asked(request: Request) -> int:
+    return sum(message["role"] == "user" for message in request.messages)
 
 
 def as_reply(written: str | dict[str, Any]) -> Reply:

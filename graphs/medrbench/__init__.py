@@ -1,1 +1,108 @@
-"""MedR-Bench: case reports that a doctor works up step by step (arXiv 2503.04691)."""
+"""MedR-Bench: examination, diagnosis and treatment of published cases, in one turn or many (arXiv 2503.04691).
+
+This module is imported for every listing and must stay light: what needs langgraph is imported when a run begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from graphs.medrbench import metrics as _metrics
+from graphs.medrbench import options as _options
+from graphs.medrbench.cases import load_cases
+from graphs.medrbench.describe import describe_case
+from graphs.medrbench.predictions import transcript_of_output
+from graphs.medrbench.records import to_record
+from judge.audit import AuditReport
+from judge.benchmark import Case, Loaded, Player, Transcript
+from judge.metrics.signature import Metric
+from judge.models.tokens import Tokenizer
+from judge.outcome import Outcome
+from judge.prompting import Prompts
+
+
+class MedRBench:
+    """The benchmark as `judge.benchmark.Benchmark` describes it."""
+
+    name = "medrbench"
+    title = "MedR-Bench"
+    about = "examination dialogues, diagnosis and treatment on 957 and 496 case reports (arXiv 2503.04691)"
+    licence = "data set: CC BY-SA"
+    options = _options.OPTIONS
+    prompt_package = "prompts"
+    flags: Mapping[str, str] = {
+        "re_asked": "asked once more because its sections could not be read",
+        "looped": "a turn whose every request repeats earlier ones",
+        "asked_nothing": "no examination was asked for",
+        "provisional_answer": "never concluded; its last provisional diagnosis is scored",
+        "wrote_examiner": "the doctor wrote the examiner's answer itself",
+        "no_requests_field": "a turn without the section for requests",
+        "unreadable_requests": "a section for requests in which none could be read",
+        "examiner_named_diagnosis": "the examiner said the diagnosis though the record does not",
+        "examiner_invented_numbers": "the examiner stated numbers that are not in the record",
+    }
+    scored_statuses = _metrics.SCORED_STATUSES
+
+    def metrics(self) -> tuple[Metric, ...]:
+        return _metrics.METRICS
+
+    def metrics_in(self, setting: str, options: Mapping[str, Any]) -> tuple[Metric, ...]:
+        policies = _options.policies_of(setting, options)
+        return tuple(replace(m, parameters=(*m.parameters, *policies)) for m in _metrics.metrics_in(setting))
+
+    def settings(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        return _options.settings_of(options)
+
+    def roles(self, options: Mapping[str, Any]) -> Mapping[str, str | None]:
+        examines = set(self.settings(options)) & _options.EXAMINING
+        return {"examiner": options["examiner"]} if examines and options["examiner"] != _options.RECORDS else {}
+
+    def prompt_names(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        return _options.prompt_names(options)
+
+    def load(self, data: Path, options: Mapping[str, Any]) -> Loaded:
+        loaded = load_cases(data, _options.kind_of(options))
+        cases = tuple(Case(case.id, case.id, to_record(case)) for case in loaded)
+        return Loaded(cases, loaded.data_hash, {file.path: file.sha256 for file in loaded.files}, private=loaded)
+
+    def player(self, loaded: Loaded, options: Mapping[str, Any], prompts: Prompts, tokenizer: Tokenizer) -> Player:
+        from graphs.medrbench.play import ExaminationPlayer
+
+        for setting in self.settings(options):
+            _options.rules_of(setting, options)
+        return ExaminationPlayer(options, prompts)
+
+    def score(self, record: Mapping[str, Any], transcript: Transcript) -> Mapping[str, Outcome]:
+        return _metrics.score(record, transcript)
+
+    def groups(self, record: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
+        leaks = {"answer_in_summary", "answer_before_tests", "answer_in_history"} & set(record["flags"])
+        return {
+            "frequency": ["rare disease" if record["rare_diseases"] else "common"],
+            "body": list(dict.fromkeys(record["body_category"])),
+            "disorder": list(dict.fromkeys(record["disorder_category"])),
+            "answer in the summary": ["yes" if leaks else "no"],
+        }
+
+    def best(self, record: Mapping[str, Any]) -> Mapping[str, float]:
+        return _metrics.best(record)
+
+    def read_prediction(self, record: Mapping[str, Any], prediction: Any, *, thinking: str, setting: str) -> Transcript:
+        return transcript_of_output(record, prediction, thinking, setting)
+
+    def baselines(self, loaded: Loaded) -> list[dict[str, Any]]:
+        return []
+
+    def audit(self, data: Path) -> AuditReport:
+        from graphs.medrbench.audit import audit
+
+        return audit(data)
+
+    def describe(self, record: Mapping[str, Any], transcript: Transcript) -> list[tuple[str, str]]:
+        return describe_case(record, transcript)
+
+
+BENCHMARK = MedRBench()

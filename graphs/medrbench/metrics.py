@@ -1,0 +1,100 @@
+"""What can be scored without a judge: exact diagnosis, exams against the record, and how the examination went.
+
+Judged accuracy, reasoning quality and exam matching come with judge chains.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from graphs.medrbench.examiner import exam_scores
+from graphs.medrbench.options import EXAMINING
+from graphs.medrbench.policy import CONCLUDED, LOOP_STOPPED, MAX_TURNS
+from graphs.medrbench.records import entries_of
+from graphs.medrbench.requests import vocabulary_version
+from judge.benchmark import Transcript
+from judge.metrics.signature import Metric
+from judge.outcome import Outcome, Scored, Unscored
+
+SCORED_STATUSES = frozenset({CONCLUDED, MAX_TURNS, LOOP_STOPPED})
+
+_NAMES = (("match", "names"), ("vocabulary", "1"), ("denominator", "groups"))
+_RECIPE = "MedR-Bench (arXiv 2503.04691), exam recommendation, on normalised names instead of a judge"
+_OURS = "medjudge"
+
+EXACT = Metric("exact", "Exact answer", (("text", "normalised"),), source="exact accuracy, literal form of the recipe")
+PRECISION = Metric("exam_precision", "Exam precision (names)", (*_NAMES, ("asked-nothing", "0")), source=_RECIPE)
+RECALL = Metric("exam_recall", "Exam recall (names)", _NAMES, source=_RECIPE)
+F1 = Metric("exam_f1", "Exam F1 (names)", _NAMES, source=_RECIPE)
+TURNS = Metric("turns", "Turns", source=_OURS, range=None)
+REQUESTS = Metric("requests", "Requests", source=_OURS, range=None)
+DISTINCT = Metric("distinct_requests", "Distinct requests", (("vocabulary", "1"),), source=_OURS, range=None)
+REPEATS = Metric("repeat_rate", "Repeat rate", (("vocabulary", "1"), ("asked-nothing", "0")), source=_OURS)
+LOOPED = Metric("looped", "Looped", (("vocabulary", "1"),), source=_OURS)
+UNAVAILABLE = Metric("unavailable", "Requests not available", source=_OURS, range=None)
+
+ALWAYS = (EXACT,)
+EXAMINATION = (PRECISION, RECALL, F1, TURNS, REQUESTS, DISTINCT, REPEATS, LOOPED, UNAVAILABLE)
+METRICS = (*ALWAYS, *EXAMINATION)
+
+assert dict(_NAMES)["vocabulary"] == vocabulary_version(), "a new vocabulary is a new signature"
+
+
+def metrics_in(setting: str) -> tuple[Metric, ...]:
+    """Nothing is asked for where everything is shown."""
+    return METRICS if setting in EXAMINING else ALWAYS
+
+
+def score(record: Mapping[str, Any], transcript: Transcript) -> dict[str, Outcome]:
+    """All metrics of the transcript's setting."""
+    data = transcript.data
+    outcomes: dict[str, Outcome] = {EXACT.name: _exact(record, transcript)}
+    if data["setting"] not in EXAMINING:
+        return outcomes
+    return outcomes | {name: Scored(value) for name, value in _examination(record, data["turns"]).items()}
+
+
+def _exact(record: Mapping[str, Any], transcript: Transcript) -> Outcome:
+    """1 if the answer equals the reference after normalisation; a doctor that never answered is unscored."""
+    answer = transcript.data["answer"]
+    if not answer:
+        return Unscored(transcript.status, "it gave no diagnosis")
+    return Scored(float(normalised(answer) == normalised(reference(record))))
+
+
+def reference(record: Mapping[str, Any]) -> str:
+    """What a correct answer says."""
+    return str(record["diagnosis_results"] if record["kind"] == "diagnosis" else record["treatment_plan"])
+
+
+def normalised(text: str) -> str:
+    """Lower case, without marks, punctuation at the ends and repeated white space."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return re.sub(r"\s+", " ", re.sub(r"[*_`#]", "", folded)).strip(" \t\n.,;:!\"'“”‘’")
+
+
+def _examination(record: Mapping[str, Any], turns: list[dict[str, Any]]) -> dict[str, float]:
+    asked = [turn["requests"] for turn in turns]
+    found = exam_scores(asked, entries_of(record))
+    repeats = sum(sum(turn["repeats"]) for turn in turns)
+    return {
+        PRECISION.name: found.precision,
+        RECALL.name: found.recall,
+        F1.name: found.f1,
+        TURNS.name: float(len(turns)),
+        REQUESTS.name: float(found.requests),
+        DISTINCT.name: float(found.distinct),
+        REPEATS.name: repeats / found.requests if found.requests else 0.0,
+        LOOPED.name: float(any(turn["looping"] for turn in turns)),
+        UNAVAILABLE.name: float(sum(len(turn.get("unavailable", ())) for turn in turns)),
+    }
+
+
+def best(record: Mapping[str, Any]) -> dict[str, float]:
+    """The best a doctor could get, for the metrics that have a best."""
+    has_tests = any(entry["performed"] for entry in record["ancillary"])
+    exams = {metric.name: 1.0 if has_tests else 0.0 for metric in (PRECISION, RECALL, F1)}
+    return {EXACT.name: 1.0, **exams}

@@ -1,0 +1,65 @@
+"""Playing MedR-Bench: one run of the machine per unit, and what remains of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from graphs.medrbench.graph import build_graph, recursion_limit
+from graphs.medrbench.options import EXAMINING, rules_of
+from graphs.medrbench.seats import ModelExaminer, RecordsExaminer
+from graphs.medrbench.state import Context, Examiner, State
+from judge.benchmark import Case, Transcript, Unit
+from judge.models.chat import ChatModel
+from judge.prompting import Prompts
+
+
+class ExaminationPlayer:
+    """A `judge.benchmark.Player`."""
+
+    def __init__(self, options: Mapping[str, Any], prompts: Prompts) -> None:
+        self._options = options
+        self._prompts = prompts
+        self._graph = build_graph()
+
+    async def play(self, case: Case, unit: Unit, models: Mapping[str, ChatModel]) -> Transcript:
+        if unit.setting in EXAMINING and "no_ancillary_tests" in case.record["flags"]:
+            return Transcript("no_ancillary_tests", "the summary has no tests that could be asked for")
+        rules = rules_of(unit.setting, self._options)
+        context = Context(unit, models["doctor"], examiner_of(models, self._prompts), self._prompts, rules)
+        start: State = {"case": dict(case.record)}
+        config: Any = {"recursion_limit": recursion_limit(rules.max_turns)}
+        return transcript_of(await self._graph.ainvoke(start, context=context, config=config), unit.setting)
+
+
+def examiner_of(models: Mapping[str, ChatModel], prompts: Prompts) -> Examiner:
+    """The model in that role, or the record itself."""
+    return ModelExaminer(models["examiner"], prompts) if "examiner" in models else RecordsExaminer()
+
+
+def transcript_of(end: Mapping[str, Any], setting: str) -> Transcript:
+    """The final state as a transcript."""
+    turns = end["turns"]
+    answer = next((turn["answer"] for turn in reversed(turns) if turn.get("answer")), None)
+    looping = next((number for number, turn in enumerate(turns, start=1) if turn.get("looping")), None)
+    data = {
+        "setting": setting,
+        "messages": end["messages"],
+        "turns": turns,
+        "answer": answer,
+        "first_looping_turn": looping,
+    }
+    return Transcript(end["status"], end["detail"], tuple(flags_of(setting, end["status"], turns, answer)), data)
+
+
+def flags_of(setting: str, status: str, turns: Sequence[Mapping[str, Any]], answer: str | None) -> list[str]:
+    """The flags of a transcript: those of its turns, and what only the whole shows."""
+    asked = any(turn.get("requests") for turn in turns)
+    marks = {
+        "re_asked": any(turn["asks"] > 1 for turn in turns),
+        "looped": any(turn.get("looping") for turn in turns),
+        "asked_nothing": setting in EXAMINING and bool(turns) and not asked,
+        "provisional_answer": status in ("max_turns", "loop_stopped") and answer is not None,
+    }
+    of_turns = dict.fromkeys(flag for turn in turns for flag in turn.get("flags", ()))
+    return [*of_turns, *(flag for flag, holds in marks.items() if holds)]
