@@ -10,11 +10,15 @@ demo: $(VENV)/.demo
 	@rm -rf runs/demo
 	$(VENV)/bin/medjudge run caremedeval --model replay:fixtures/caremedeval/demo.recording.jsonl \
 		--data fixtures/caremedeval --context none --context full --out runs/demo/caremedeval
+	$(VENV)/bin/medjudge run medrbench --model replay:fixtures/medrbench/demo.recording.jsonl \
+		--data fixtures/medrbench --setting oracle --setting one_turn --setting free_turn --out runs/demo/medrbench
+	$(VENV)/bin/medjudge run medrbench --model replay:fixtures/medrbench/treatment.recording.jsonl \
+		--data fixtures/medrbench --setting treatment --out runs/demo/treatment
 	@echo
 	@echo "The replies above are synthetic and replayed from fixtures/. To ask a real model:"
 	@echo "  $(VENV)/bin/medjudge data fetch embedded        # a small model that runs here, no key (about 100 MB)"
 	@echo "  $(VENV)/bin/medjudge run caremedeval --model embedded --data fixtures/caremedeval --context none"
-	@echo "  $(VENV)/bin/medjudge run caremedeval --model http://127.0.0.1:8000/v1#NAME --data DIR --context all"
+	@echo "  $(VENV)/bin/medjudge run medrbench --model http://127.0.0.1:8000/v1#NAME --data fixtures/medrbench --setting free_turn --examiner records"
 
 test: $(VENV)/.test
 	$(VENV)/bin/ruff check .

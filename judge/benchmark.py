@@ -176,6 +176,9 @@ class Benchmark(Protocol):
     def player(self, loaded: Loaded, options: Mapping[str, Any], prompts: Prompts, tokenizer: Tokenizer) -> Player:
         """What plays the units of a run."""
 
+    def draw(self, setting: str | None) -> str:
+        """The state machine as a Mermaid diagram, for one setting or for all."""
+
     def score(self, record: Mapping[str, Any], transcript: Transcript) -> Mapping[str, Outcome]:
         """Every metric of an answered transcript; pure."""
 

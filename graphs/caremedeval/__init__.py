@@ -100,6 +100,12 @@ class CareMedEval:
         cases: CaseSet = loaded.private
         return CarePlayer(cases, prompts, tokenizer)
 
+    def draw(self, setting: str | None) -> str:
+        from graphs.caremedeval.graph import build_graph
+
+        drawn: str = build_graph().get_graph().draw_mermaid()
+        return drawn
+
     def score(self, record: Mapping[str, Any], transcript: Transcript) -> Mapping[str, Outcome]:
         values = _metrics.score_answer(from_record(record), transcript.data["answer"])
         return {name: Scored(value) for name, value in values.items()}

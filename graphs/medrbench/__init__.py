@@ -75,6 +75,14 @@ class MedRBench:
             _options.rules_of(setting, options)
         return ExaminationPlayer(options, prompts)
 
+    def draw(self, setting: str | None) -> str:
+        from graphs.medrbench.graph import build_graph
+
+        drawn: str = build_graph().get_graph().draw_mermaid()
+        if setting is None or setting in _options.EXAMINING:
+            return drawn
+        return f"%% {setting}: everything is shown, so examiner and conclude are never reached\n{drawn}"
+
     def score(self, record: Mapping[str, Any], transcript: Transcript) -> Mapping[str, Outcome]:
         return _metrics.score(record, transcript)
 

@@ -19,6 +19,7 @@ COMMANDS = {
     "show": ("judge.cli.show", "show", "A run's tables, or one case with its whole transcript."),
     "import": ("judge.cli.imports", "import_group", "Score predictions made elsewhere."),
     "baselines": ("judge.cli.baselines", "baselines_group", "What answers that never look at the question score."),
+    "graph": ("judge.cli.graph", "graph_group", "Draw a benchmark's state machine, as Mermaid."),
     "data": ("judge.cli.data", "data_group", "Audit a data set; fetch optional models."),
 }
 

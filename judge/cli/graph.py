@@ -1,0 +1,28 @@
+"""medjudge graph BENCHMARK: the state machine as a Mermaid diagram."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from judge.cli.groups import BenchmarkGroup
+
+if TYPE_CHECKING:
+    from judge.benchmark import Benchmark
+
+
+def _build(benchmark: Benchmark) -> click.Command:
+    def callback(setting: str | None) -> None:
+        click.echo(benchmark.draw(setting))
+
+    choices = next((option.choices for option in benchmark.options if option.setting), ())
+    return click.Command(
+        benchmark.name,
+        callback=callback,
+        params=[click.Option(["--setting"], type=click.Choice(choices), help="Draw what can happen in this setting.")],
+        help=f"The state machine of {benchmark.title}, as Mermaid.",
+    )
+
+
+graph_group = BenchmarkGroup("graph", build=_build, help="Draw a benchmark's state machine, as Mermaid.")
