@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphs.medrbench.audit_outputs import counts_of, findings_of, outputs_beside
 from graphs.medrbench.cases import FLAGS, Case, answer_places, parse_case
 from graphs.medrbench.files import CaseKind, Content, find_file, read_records
 from graphs.medrbench.names import is_ancillary
@@ -57,10 +58,15 @@ def audit(data: Path) -> AuditReport:
     findings += [finding for material in materials[1:] for finding in _check_treatment(material)]
     if len(materials) == 1:
         findings.append(Finding("no_treatment_cases", "info", 1, "There is no file of treatment cases to examine."))
+    folder = materials[0].content.file.parent
+    outputs = outputs_beside(folder)
+    of_outputs = counts_of(outputs)
+    findings += findings_of(folder, outputs, of_outputs)
     order: dict[Severity, int] = {"problem": 0, "warning": 1, "info": 2}
     findings.sort(key=lambda finding: order[finding.severity])
     counts: dict[str, Any] = {material.kind: _counts(material) for material in materials}
-    return AuditReport(materials[0].content.file.parent, counts, {}, tuple(findings))
+    counts["outputs"] = of_outputs
+    return AuditReport(folder, counts, {}, tuple(findings))
 
 
 def heading_style(line: str) -> str:
