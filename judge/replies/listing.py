@@ -120,8 +120,8 @@ def _separator_after_gloss(document: Document, i: int) -> tuple[int, bool, bool,
         token = document.at(j)
         if token.norm == closing:
             return _separator(document, j if closing == ";" else j + 1)
-        judges = token.norm in words.TRUE_WORDS | words.FALSE_WORDS | words.HEDGES
-        judges |= j == i + 1 and token.norm in words.TRUE_MARKS | words.FALSE_MARKS
+        judges = token.norm in words.VERDICT_WORDS or token.norm in words.HEDGES
+        judges |= j == i + 1 and token.norm in words.VERDICT_MARKS
         if judges or token.kind in (Kind.LETTER, Kind.BREAK, Kind.END):
             return None
     return None
@@ -240,7 +240,7 @@ def _with_text(document: Document, i: int, token: Token) -> Listing:
 
 def _is_own_letter(document: Document, i: int, token: Token) -> bool:
     """Whether the letter is followed by its text where that is a letter too: "A. C" for {"A": "C"}."""
-    if document.at(i + 1).norm not in (".", ")", ":") or len(token.keys) != 1:
+    if document.at(i + 1).norm not in (".", ")", ":", "(", "-") or len(token.keys) != 1:
         return False
     return document.texts.single.get(token.keys[0]) == document.at(i + 2).norm
 

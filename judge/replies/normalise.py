@@ -133,7 +133,7 @@ def _cells(row: str) -> list[str]:
 
 
 def _judges(head: str) -> bool:
-    return fold(head) in words.TRUE_WORDS | words.FALSE_WORDS
+    return fold(head) in words.VERDICT_WORDS
 
 
 def _ticked(heads: list[str], row: list[str]) -> list[str]:

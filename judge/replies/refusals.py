@@ -10,6 +10,8 @@ from judge.replies.tokens import SENTENCE_ENDS, Document, Kind, Token
 
 _PAST = words.of("was were going initially first initialement abord tempted thought allais pensais avais")
 
+_SHORTEST = min(map(len, words.REFUSALS))
+
 
 def refuses(document: Document) -> bool:
     """Whether the reply declines to answer, somewhere."""
@@ -19,7 +21,7 @@ def refuses(document: Document) -> bool:
 def has_refusal(norms: Iterable[str]) -> bool:
     """Whether the words hold a phrase that declines to answer."""
     text = f" {' '.join(norm for norm in norms if norm != '-')} "
-    return any(f" {phrase} " in text for phrase in words.REFUSALS)
+    return len(text) > _SHORTEST and any(f" {phrase} " in text for phrase in words.REFUSALS)
 
 
 def _word(token: Token) -> str:
@@ -66,7 +68,11 @@ def takes_back(document: Document, i: int) -> bool:
     """Whether a sentence begins with "Wait", "Non", "Actually" at `i`."""
     if document.at(i).norm in ("fait", "realite"):
         return document.at(i - 1).norm == "en" and document.starts_sentence(i - 1)
-    return document.at(i).norm in words.TAKING_BACK and document.starts_sentence(i)
+    if document.at(i).norm not in words.TAKING_BACK or not document.starts_sentence(i):
+        return False
+    # "No wheeze was heard" and "Erreur alpha : 5 %" go on.
+    after = document.at(i + 1)
+    return after.kind is Kind.MARK or after.norm in words.TAKING_BACK or document.at(i).norm == "actually"
 
 
 def contrasts(document: Document, i: int) -> bool:

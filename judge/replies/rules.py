@@ -75,7 +75,7 @@ def _after_announcement(document: Document) -> int:
         token = document.at(i)
         if token.norm == ":":
             return i + 1
-        if token.norm not in words.GLUE and not (i and token.norm in ("est", "sont", "is", "are")):
+        if token.strong or (token.norm not in words.GLUE and not (i and token.norm in ("est", "sont", "is", "are"))):
             break
     return 0
 

@@ -99,9 +99,9 @@ class Document:
         return self.tokens[i] if 0 <= i < len(self.tokens) else _END
 
     def skip(self, i: int, norms: Iterable[str] | frozenset[str], most: int = 8) -> int:
-        """The first position from `i` whose token is none of `norms`, at most `most` further."""
+        """The first position from `i` whose token is none of `norms`, or is a plain letter; at most `most` further."""
         end = i + most
-        while i < end and self.at(i).kind is not Kind.END and self.at(i).norm in norms:
+        while i < end and self.at(i).kind is not Kind.END and self.at(i).norm in norms and not self.at(i).strong:
             i += 1
         return i
 
@@ -225,8 +225,7 @@ class OptionTexts:
     def _is_telling(self, norms: tuple[str, ...]) -> bool:
         """Single letters are keys, and words such as "none" or "true" are read by their place in the sentence."""
         if len(norms) > 1:
-            # "Factor V", "Protein S": the noun alone tells.
-            return len(norms) > 2 or not all(norm in words.RESERVED - words.TERMS for norm in norms)
+            return len(norms) > 2 or not all(norm in words.UNTELLING for norm in norms)
         return len(norms[0]) > 1 and norms[0] not in words.RESERVED and not _is_number(norms)
 
 

@@ -20,7 +20,7 @@ _GAP = 12
 #: Said of one option: "C is better", "B is closest".
 _COMPARED = words.of("better preferable closest best")
 _CONTRAST = words.of("; but mais while whereas tandis que contrairement , unlike")
-_DETERMINERS = words.of("la les l' the")
+_BEFORE_SUBJECT = words.ITEM_NOUNS | words.ANSWER_NOUNS | words.of("la les l' the")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _tick_before(document: Document, start: int) -> _Found | None:
 def _word_before(document: Document, start: int, end: int) -> _Found | None:
     """ "Vrai pour A et D, faux pour B"."""
     n = start - 1
-    while document.at(n).norm in words.ITEM_NOUNS | words.ANSWER_NOUNS | _DETERMINERS and n > start - 5:
+    while document.at(n).norm in _BEFORE_SUBJECT and n > start - 5:
         n -= 1
     is_subject = document.at(n - 1).norm in ("sont", "est") and document.starts_sentence(n - 1)
     if document.at(n).norm in ("pour", "for"):
@@ -179,9 +179,9 @@ def _word_before(document: Document, start: int, end: int) -> _Found | None:
     elif not is_subject:
         return None
     word = document.at(n).norm
-    if word not in words.TRUE_WORDS | words.FALSE_WORDS or not document.ends_clause(end):
+    if word not in words.VERDICT_WORDS or not document.ends_clause(end):
         return None
-    denied = any(document.at(m).norm in words.NEGATIONS | words.PARTICLES for m in range(n - 3, n))
+    denied = any(document.at(m).norm in words.DENIALS for m in range(n - 3, n))
     return _Found((word in words.TRUE_WORDS) != denied, end)
 
 
@@ -217,7 +217,7 @@ def _fits_best(document: Document, i: int) -> bool:
         return False
     for j in range(i + 1, i + 8):
         if document.at(j).norm in ("best", "mieux"):
-            return document.at(document.skip(j + 1, words.of(","), most=1)).norm not in words.BUT
+            return document.at(document.skip(j + 1, {","}, most=1)).norm not in words.BUT
         if document.at(j).kind is not Kind.WORD or document.at(j).norm in words.NEGATIONS:
             return False
     return False
@@ -264,7 +264,7 @@ def _verdict_word(document: Document, j: int, *, copula: bool, superlative: bool
     if not copula and ends and (norm in words.TRUE_MARKS or norm in words.FALSE_MARKS):
         beside_mark = document.at(j - 1).norm in (":", "-", "=", "|", ARROW, "(", "[", ".")
         beside_mark |= document.at(j - 1).norm == ")" and document.at(j - 2).kind is Kind.LETTER
-        beside_mark |= document.at(j - 1).kind is Kind.LETTER and len(norm) > 1
+        beside_mark |= document.at(j - 1).kind is Kind.LETTER and (len(norm) > 1 or token.text in ("V", "F"))
         if beside_mark and token.norm not in document.keys:
             return _Found(norm in words.TRUE_MARKS, j + 1)
     return None

@@ -79,6 +79,8 @@ PRAISE = of(
 )
 SUPERLATIVES = of("most more plus")
 LESS = of("less least moins")
+VERDICT_WORDS = TRUE_WORDS | FALSE_WORDS
+VERDICT_MARKS = TRUE_MARKS | FALSE_MARKS
 #: These make a verdict neither true nor false.
 PARTLY = of("partiellement partly partially presque almost somewhat potentiellement potentially discutable")
 #: After "faux", "vrai", "false", "right" ... these make a term of the field, not a verdict.
@@ -122,6 +124,7 @@ NEGATIONS = of(
 )
 #: "ne" and "n'" alone already deny in "ni A ni B ne sont exactes".
 PARTICLES = of("ne n'")
+DENIALS = NEGATIONS | PARTICLES
 CONJUNCTIONS = of("et and & plus puis und y") | {","}
 EITHER = of("ou or soit")
 REASONS = of(
@@ -340,6 +343,9 @@ RESERVED = frozenset[str]().union(
     *(CHOOSING, SAYING, CONCLUDING, POINTING),
     of("na null nan n/a nil unknown other autre"),
 )
+#: Words that tell nothing of an option of several words; "Factor V" is told by its noun.
+UNTELLING = RESERVED - TERMS
+
 #: Words beside the letters of a list.
 BEFORE_LETTERS = ITEM_NOUNS | ANSWER_NOUNS | of("la le les l' the both n° number numero and et aussi also soit de of")
 
@@ -369,6 +375,7 @@ AFTER_LETTER_A = (
     | PARTICLES
     | of(
         "is are est sont was were isn't aren't et and ou or because since puisque parce seulement only to"
+        " fits matches explains describes suits accounts represents remains appears"
         " through thru plutot rather a plus puis then uniquement donc would seems semble"
     )
 )

@@ -356,9 +356,7 @@ async def _play(store: RunStore, request: Request, plan: Plan, units: Sequence[U
 
 
 @asynccontextmanager
-async def _opened(
-    store: RunStore, request: Request, plan: Plan
-) -> AsyncIterator[tuple[Door, dict[str, ChatModel]]]:
+async def _opened(store: RunStore, request: Request, plan: Plan) -> AsyncIterator[tuple[Door, dict[str, ChatModel]]]:
     """The door and the models behind it; all files and connections are closed at the end."""
     spec, traffic = plan.spec, request.traffic
     keys = () if plan.replay else tuple(key for model in spec.models().values() if (key := model.key()))

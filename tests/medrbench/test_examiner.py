@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -262,16 +261,13 @@ def words(text: str) -> list[str]:
 
 
 @pytest.mark.data
-def test_every_entry_is_found_by_its_own_name_at_speed(cases: CaseSet) -> None:
-    start = time.perf_counter()
+def test_every_entry_is_found_by_its_own_name(cases: CaseSet) -> None:
     answers = [answer_from_records([entry.name for entry in case.ancillary], case.ancillary) for case in cases]
-    speed = len(cases) / (time.perf_counter() - start)
     zipped = zip(cases, answers, strict=True)
     pairs = [pair for case, told in zipped for pair in zip(case.ancillary, told.answers, strict=True)]
     share = sum(entry.position in answer.positions for entry, answer in pairs) / len(pairs)
-    print(f"own name: {share:.4f} of {len(pairs)} entries; {speed:.0f} cases/s")
+    print(f"own name: {share:.4f} of {len(pairs)} entries")
     assert share >= 0.97
-    assert speed >= 200
 
 
 def told_verbatim(case: Case, request: str, position: int) -> bool:

