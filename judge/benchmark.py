@@ -13,7 +13,7 @@ import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from urllib.parse import quote
 
 from judge.errors import SpecError
@@ -22,6 +22,7 @@ from judge.outcome import Outcome
 
 if TYPE_CHECKING:
     from judge.audit import AuditReport
+    from judge.judgements import CaseLabels, Judgements, Labels, StepCounts
     from judge.models.chat import ChatModel
     from judge.models.tokens import Tokenizer
     from judge.prompting import Prompts
@@ -42,6 +43,7 @@ class Option:
     Attributes:
         name: without dashes, e.g. ``context``.
         setting: whether its values are the benchmark's settings, which are reported apart.
+        run_only: means nothing to predictions made elsewhere.
         required: must be given for a run; an option with neither `required` nor `default` may be left out.
     """
 
@@ -52,6 +54,7 @@ class Option:
     default: Any = None
     required: bool = False
     setting: bool = False
+    run_only: bool = False
     kind: Literal["text", "int", "path"] = "text"
 
 
@@ -199,9 +202,6 @@ class Benchmark(Protocol):
             DataError: the prediction has a type that cannot be read.
         """
 
-    def baselines(self, loaded: Loaded) -> list[dict[str, Any]]:
-        """Rows with ``name``, ``description`` and ``metrics`` (name -> mean) of strategies that look at no question."""
-
     def audit(self, data: Path) -> AuditReport:
         """What is odd in the data.
 
@@ -211,6 +211,44 @@ class Benchmark(Protocol):
 
     def describe(self, record: Mapping[str, Any], transcript: Transcript) -> list[tuple[str, str]]:
         """A case and its transcript for a person: (heading, text) pairs."""
+
+
+@runtime_checkable
+class BaselinedBenchmark(Protocol):
+    """A benchmark that knows strategies which look at no question; looked up by this method."""
+
+    def baselines(self, loaded: Loaded) -> list[dict[str, Any]]:
+        """Rows with ``name``, ``description`` and ``metrics`` (name -> mean)."""
+
+
+@runtime_checkable
+class JudgedBenchmark(Protocol):
+    """A benchmark with metrics that rest on a judge's judgements; looked up by these methods."""
+
+    def judged_metrics(self, setting: str) -> tuple[Metric, ...]:
+        """Those that mean something in this setting."""
+
+    def score_judged(
+        self, record: Mapping[str, Any], judgements: Judgements, counts: StepCounts | None
+    ) -> Mapping[str, Outcome]:
+        """Every judged metric of a unit that was judged; pure.
+
+        Args:
+            counts: how many steps there were to judge; None where the judge did not judge steps.
+        """
+
+    def read_labels(self, file: Path, judge: str | None) -> Labels:
+        """Another judge's, or a person's, labels from a file.
+
+        Args:
+            judge: which judge's, where the file has several.
+
+        Raises:
+            DataError: with file, place and id.
+        """
+
+    def labelled_transcript(self, labels: CaseLabels, setting: str) -> Transcript:
+        """What is known of an output of which only the labelled steps are there."""
 
 
 def registry() -> dict[str, Benchmark]:

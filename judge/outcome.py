@@ -47,6 +47,7 @@ ERROR_REASONS = frozenset(
         "bad_request",
         "malformed_response",
         "internal_error",
+        "examiner_failed",
     }
 )
 

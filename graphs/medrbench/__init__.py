@@ -10,18 +10,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from graphs.medrbench import judged as _judged
 from graphs.medrbench import metrics as _metrics
 from graphs.medrbench import options as _options
 from graphs.medrbench.cases import load_cases
 from graphs.medrbench.describe import describe_case
+from graphs.medrbench.labels import read_labels
 from graphs.medrbench.predictions import transcript_of_output
 from graphs.medrbench.records import to_record
 from judge.audit import AuditReport
-from judge.benchmark import Case, Loaded, Player, Transcript
+from judge.benchmark import Case, Loaded, Option, Player, Transcript
+from judge.judgements import CaseLabels, Judgements, Labels, StepCounts
 from judge.metrics.signature import Metric
 from judge.models.tokens import Tokenizer
 from judge.outcome import Outcome
 from judge.prompting import Prompts
+from judge.seats import Simulator
 
 
 class MedRBench:
@@ -31,7 +35,7 @@ class MedRBench:
     title = "MedR-Bench"
     about = "examination dialogues, diagnosis and treatment on 957 and 496 case reports (arXiv 2503.04691)"
     licence = "data set: CC BY-SA"
-    options = _options.OPTIONS
+    options: tuple[Option, ...] = _options.OPTIONS
     prompt_package = "prompts"
     flags: Mapping[str, str] = {
         "re_asked": "asked once more because its sections could not be read",
@@ -75,6 +79,25 @@ class MedRBench:
             _options.rules_of(setting, options)
         return ExaminationPlayer(options, prompts)
 
+    def simulator(self) -> Simulator:
+        from graphs.medrbench.simulate import ExaminationSimulator
+
+        return ExaminationSimulator(self)
+
+    def judged_metrics(self, setting: str) -> tuple[Metric, ...]:
+        return _judged.METRICS
+
+    def score_judged(
+        self, record: Mapping[str, Any], judgements: Judgements, counts: StepCounts | None
+    ) -> Mapping[str, Outcome]:
+        return _judged.score_judged(judgements, counts)
+
+    def read_labels(self, file: Path, judge: str | None) -> Labels:
+        return read_labels(file, judge)
+
+    def labelled_transcript(self, labels: CaseLabels, setting: str) -> Transcript:
+        return _judged.labelled_transcript(labels, setting)
+
     def draw(self, setting: str | None) -> str:
         from graphs.medrbench.graph import build_graph
 
@@ -100,9 +123,6 @@ class MedRBench:
 
     def read_prediction(self, record: Mapping[str, Any], prediction: Any, *, thinking: str, setting: str) -> Transcript:
         return transcript_of_output(record, prediction, thinking, setting)
-
-    def baselines(self, loaded: Loaded) -> list[dict[str, Any]]:
-        return []
 
     def audit(self, data: Path) -> AuditReport:
         from graphs.medrbench.audit import audit

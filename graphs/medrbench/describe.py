@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphs.medrbench.metrics import reference
+from graphs.medrbench.options import EXAMINING
 from judge.benchmark import Transcript
 
 
 def describe_case(record: Mapping[str, Any], transcript: Transcript) -> list[tuple[str, str]]:
     """(heading, text) pairs: what the doctor saw, each turn with its results, and the reference."""
     data = transcript.data
-    shown = record["history"] if data.get("setting") in ("one_turn", "free_turn") else record["summary"]
-    parts = [("case as the doctor saw it", shown)]
+    parts = [_case(record, data.get("setting"))]
     for number, turn in enumerate(data.get("turns", ()), start=1):
         parts += _turn(number, turn)
     if data.get("answer"):
@@ -22,10 +22,19 @@ def describe_case(record: Mapping[str, Any], transcript: Transcript) -> list[tup
     return parts
 
 
+def _case(record: Mapping[str, Any], setting: str | None) -> tuple[str, str]:
+    """What the doctor saw; where none was asked, the whole case."""
+    if setting is None:
+        return "case", record["summary"]
+    return "case as the doctor saw it", record["history"] if setting in EXAMINING else record["summary"]
+
+
 def _turn(number: int, turn: Mapping[str, Any]) -> list[tuple[str, str]]:
     parts = []
     if turn.get("thinking"):
         parts.append((f"turn {number}, thinking", turn["thinking"]))
+    if turn.get("unread"):
+        parts.append((f"turn {number}, doctor, not readable", turn["unread"]))
     parts.append((f"turn {number}, doctor", turn["text"] or "(empty)"))
     if turn.get("requests"):
         parts.append((f"turn {number}, requests as read", _requests(turn)))

@@ -5,8 +5,9 @@ Oracle and treatment are the same machine with rules that let nothing be asked f
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any, Literal
+from collections.abc import Awaitable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
@@ -18,6 +19,7 @@ from graphs.medrbench.reading import read_turn
 from graphs.medrbench.state import Context, State
 from judge.errors import CallFailed
 from judge.models.address import Address
+from judge.models.reply import Reply
 
 #: Above every loop of ours: the cap on turns, with a re-ask each, must end a case first.
 STEPS_PER_TURN = 6
@@ -26,23 +28,49 @@ STEPS_PER_TURN = 6
 Machine = CompiledStateGraph[State, Context, State, State]
 
 
-def build_graph(checkpointer: BaseCheckpointSaver[str] | None = None) -> Machine:
+class Node(Protocol):
+    """A node whose state may have more than `State`."""
+
+    def __call__(self, state: Any, runtime: Runtime[Context]) -> Awaitable[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Chair:
+    """A person in the doctor's place, or beside it.
+
+    Attributes:
+        doctor: the node in which somebody speaks for the doctor.
+        review: the node between a turn and its reading.
+        state: what these two carry besides.
+        checkpointer: needed to wait for a person.
+    """
+
+    doctor: Node
+    review: Node
+    state: type[State]
+    checkpointer: BaseCheckpointSaver[str]
+
+
+def build_graph(chair: Chair | None = None) -> Machine:
     """The compiled machine; with a checkpointer only where a person takes part."""
-    graph = StateGraph(State, context_schema=Context)
+    graph = StateGraph(chair.state if chair else State, context_schema=Context)
     graph.add_node("present", present)
-    graph.add_node("doctor", doctor)
+    graph.add_node("doctor", chair.doctor if chair else doctor)
     graph.add_node("read", read)
     graph.add_node("examiner", examiner)
     graph.add_node("reask", reask)
     graph.add_node("conclude", conclude)
     graph.add_edge(START, "present")
     graph.add_edge("present", "doctor")
-    graph.add_conditional_edges("doctor", after_doctor, ["read", END])
+    if chair:
+        graph.add_node("review", chair.review)
+        graph.add_edge("review", "read")
+    graph.add_conditional_edges("doctor", after_doctor, {"read": "review" if chair else "read", END: END})
     graph.add_conditional_edges("read", after_read, ["examiner", "reask", "conclude", END])
     graph.add_conditional_edges("examiner", after_examiner, ["doctor", END])
     graph.add_edge("reask", "doctor")
     graph.add_edge("conclude", "doctor")
-    return graph.compile(checkpointer=checkpointer)
+    return graph.compile(checkpointer=chair.checkpointer if chair else None)
 
 
 def recursion_limit(max_turns: int) -> int:
@@ -68,8 +96,13 @@ async def doctor(state: State, runtime: Runtime[Context]) -> State:
         reply = await runtime.context.doctor.ask(state["messages"], address)
     except CallFailed as failure:
         return {"status": failure.reason, "detail": str(failure), "calls": calls}
+    return said(state, reply) | {"calls": calls}
+
+
+def said(state: State, reply: Reply) -> State:
+    """A reply as the doctor's turn and in the conversation."""
     turn = {
-        "kind": "conclusion" if state["next"] == "conclude" else "turn",
+        "kind": _kind(state),
         "asks": 1,
         "text": reply.text,
         "thinking": reply.thinking,
@@ -77,8 +110,13 @@ async def doctor(state: State, runtime: Runtime[Context]) -> State:
         "served_model": reply.served_model,
         "unscored": asdict(reply.unscored) if reply.unscored else None,
     }
-    messages = [*state["messages"], reply.message(send_reasoning=True)]
-    return {"turns": _with_turn(state, turn), "messages": messages, "calls": calls}
+    return {"turns": _with_turn(state, turn), "messages": [*state["messages"], reply.message(send_reasoning=True)]}
+
+
+def _kind(state: State) -> str:
+    """A conclusion is what was asked for as one; an empty reply to that does not change it."""
+    again = state["next"] == "reask" and state["turns"][-1]["kind"] == "conclusion"
+    return "conclusion" if again or state["next"] == "conclude" else "turn"
 
 
 def _with_turn(state: State, turn: dict[str, Any]) -> list[dict[str, Any]]:
@@ -86,7 +124,7 @@ def _with_turn(state: State, turn: dict[str, Any]) -> list[dict[str, Any]]:
     turns = state["turns"]
     unread = state["next"] == "reask" and turns and not turns[-1]["unscored"]
     if unread:
-        return [*turns[:-1], turn | {"kind": turns[-1]["kind"], "asks": 2, "unread": turns[-1]["text"]}]
+        return [*turns[:-1], turn | {"asks": 2, "unread": turns[-1]["text"]}]
     return [*turns, turn]
 
 
@@ -117,13 +155,14 @@ async def examiner(state: State, runtime: Runtime[Context]) -> State:
         "flag_details": list(results.detail),
     }
     message = {"role": "user", "content": _results_prompt(state, context, turn)}
-    return {"turns": [*earlier, turn], "messages": [*state["messages"], message], "next": ""}
+    following = "conclude" if context.rules.final_turn == "conclude" else ""
+    return {"turns": [*earlier, turn], "messages": [*state["messages"], message], "next": following}
 
 
 def _results_prompt(state: State, context: Context, turn: dict[str, Any]) -> str:
     rules, prompts = context.rules, context.prompts
     last_is_next = len(state["turns"]) + 1 >= rules.max_turns
-    if context.unit.setting == "one_turn":
+    if rules.final_turn == "conclude":
         name = "conclude.one_turn.v1"
     elif last_is_next and rules.final_turn == "warn":
         name = "results.last.v1"
@@ -167,6 +206,3 @@ def address_of(context: Context, role: str, step: str) -> Address:
     """Where a call of this case stands."""
     unit = context.unit
     return Address(unit.benchmark, unit.setting, unit.case, unit.epoch, role, step)
-
-
-

@@ -19,13 +19,16 @@ from judge.benchmark import Transcript
 from judge.metrics.signature import Metric
 from judge.outcome import Outcome, Scored, Unscored
 
-SCORED_STATUSES = frozenset({CONCLUDED, MAX_TURNS, LOOP_STOPPED})
+#: Status of a unit of which only steps and labels are there.
+STEPS_ONLY = "steps_only"
+
+SCORED_STATUSES = frozenset({CONCLUDED, MAX_TURNS, LOOP_STOPPED, STEPS_ONLY})
 
 _NAMES = (("match", "names"), ("vocabulary", "1"), ("denominator", "groups"))
 _RECIPE = "MedR-Bench (arXiv 2503.04691), exam recommendation, on normalised names instead of a judge"
 _OURS = "medjudge"
 
-EXACT = Metric("exact", "Exact answer", (("text", "normalised"),), source="exact accuracy, literal form of the recipe")
+EXACT = Metric("exact", "Exact answer", (("text", "words"),), source="exact accuracy, literal form of the recipe")
 PRECISION = Metric("exam_precision", "Exam precision (names)", (*_NAMES, ("asked-nothing", "0")), source=_RECIPE)
 RECALL = Metric("exam_recall", "Exam recall (names)", _NAMES, source=_RECIPE)
 F1 = Metric("exam_f1", "Exam F1 (names)", _NAMES, source=_RECIPE)
@@ -71,9 +74,9 @@ def reference(record: Mapping[str, Any]) -> str:
 
 
 def normalised(text: str) -> str:
-    """Lower case, without marks, punctuation at the ends and repeated white space."""
+    """The words and numbers in lower case: marks, punctuation, brackets and spaces never tell two answers apart."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return re.sub(r"\s+", " ", re.sub(r"[*_`#]", "", folded)).strip(" \t\n.,;:!\"'“”‘’")
+    return " ".join(re.findall(r"[^\W_]+", folded))
 
 
 def _examination(record: Mapping[str, Any], turns: list[dict[str, Any]]) -> dict[str, float]:

@@ -28,18 +28,20 @@ OPTIONS = (
         setting=True,
     ),
     Option("examiner", f"who answers requests: a model SPEC, or {RECORDS!r} for the record itself without a model"),
-    Option("max-turns", "turns of the doctor in free_turn", default=5, kind="int"),
+    Option("max-turns", "turns of the doctor in free_turn", default=5, kind="int", run_only=True),
     Option(
         "on-loop",
         "when all requests of a turn repeat earlier ones: only record it, nudge the doctor, or stop",
         choices=("record", "nudge", "stop"),
         default="record",
+        run_only=True,
     ),
     Option(
         "final-turn",
         "warn the doctor before its last turn, ask for a conclusion after it, or neither",
         choices=("warn", "ask", "none"),
         default="warn",
+        run_only=True,
     ),
 )
 
@@ -76,7 +78,7 @@ def rules_of(setting: str, options: Mapping[str, Any]) -> Rules:
         return Rules(examines=False, max_turns=1, on_loop="record", final_turn="none")
     if setting == "one_turn":
         # its second turn is asked to conclude by the prompt that brings the results, whatever the policy
-        return Rules(examines=True, max_turns=2, on_loop="record", final_turn="none")
+        return Rules(examines=True, max_turns=2, on_loop="record", final_turn="conclude")
     return Rules(examines=True, max_turns=turns, on_loop=options["on-loop"], final_turn=options["final-turn"])
 
 
@@ -88,7 +90,7 @@ def policies_of(setting: str, options: Mapping[str, Any]) -> tuple[tuple[str, st
     return (
         ("turns", str(rules.max_turns)),
         ("on-loop", rules.on_loop),
-        ("final-turn", "conclude" if setting == "one_turn" else rules.final_turn),
+        ("final-turn", rules.final_turn),
         ("examiner", RECORDS if options["examiner"] == RECORDS else "model"),
     )
 

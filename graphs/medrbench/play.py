@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphs.medrbench.graph import build_graph, recursion_limit
+from graphs.medrbench.metrics import SCORED_STATUSES
 from graphs.medrbench.options import EXAMINING, rules_of
+from graphs.medrbench.policy import LOOP_STOPPED, MAX_TURNS
 from graphs.medrbench.seats import ModelExaminer, RecordsExaminer
 from graphs.medrbench.state import Context, Examiner, State
 from judge.benchmark import Case, Transcript, Unit
@@ -38,9 +40,10 @@ def examiner_of(models: Mapping[str, ChatModel], prompts: Prompts) -> Examiner:
 
 
 def transcript_of(end: Mapping[str, Any], setting: str) -> Transcript:
-    """The final state as a transcript."""
+    """The final state as a transcript; where an error ended it, a diagnosis named on the way is not its answer."""
     turns = end["turns"]
-    answer = next((turn["answer"] for turn in reversed(turns) if turn.get("answer")), None)
+    scored = end["status"] in SCORED_STATUSES
+    answer = next((turn["answer"] for turn in reversed(turns) if turn.get("answer")), None) if scored else None
     looping = next((number for number, turn in enumerate(turns, start=1) if turn.get("looping")), None)
     data = {
         "setting": setting,
@@ -58,8 +61,8 @@ def flags_of(setting: str, status: str, turns: Sequence[Mapping[str, Any]], answ
     marks = {
         "re_asked": any(turn["asks"] > 1 for turn in turns),
         "looped": any(turn.get("looping") for turn in turns),
-        "asked_nothing": setting in EXAMINING and bool(turns) and not asked,
-        "provisional_answer": status in ("max_turns", "loop_stopped") and answer is not None,
+        "asked_nothing": setting in EXAMINING and status in SCORED_STATUSES and not asked,
+        "provisional_answer": status in (MAX_TURNS, LOOP_STOPPED) and answer is not None,
     }
     of_turns = dict.fromkeys(flag for turn in turns for flag in turn.get("flags", ()))
     return [*of_turns, *(flag for flag, holds in marks.items() if holds)]

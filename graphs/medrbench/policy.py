@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 OnLoop = Literal["record", "nudge", "stop"]
-FinalTurn = Literal["warn", "ask", "none"]
+FinalTurn = Literal["warn", "ask", "none", "conclude"]
 Next = Literal["examine", "reask", "conclude", "end"]
 
 #: Statuses of an examination; every other status is an error of a call.
@@ -15,6 +15,9 @@ PARSE_FAILED, EMPTY, EXAMINER_FAILED = "parse_failed", "empty", "examiner_failed
 
 #: Replies without answer that asking again can help; of others (truncated, refused) it cannot.
 ASKED_AGAIN = frozenset({"empty_reply"})
+
+#: Flags of a turn that matter here, see `graphs.medrbench.reading`.
+NO_REQUESTS_FIELD, UNREADABLE_REQUESTS = "no_requests_field", "unreadable_requests"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,8 @@ class Rules:
         examines: whether the doctor may ask for examinations (``one_turn``, ``free_turn``) or answers at once.
         max_turns: turns of the doctor; in ``one_turn`` two, one that asks and one that concludes.
         on_loop: what to do when all requests of a turn repeat earlier ones.
-        final_turn: whether the doctor is warned before its last turn, asked to conclude after it, or neither.
+        final_turn: whether the doctor is warned before its last turn, asked to conclude after it, or neither. In
+            ``one_turn`` ``conclude``: the results of the only round come with the demand to conclude.
     """
 
     examines: bool
@@ -56,9 +60,29 @@ def decide(turns: list[Turn], rules: Rules) -> Decision:
         return Decision("end", CONCLUDED) if turn["answer"] else _unread(turn, "no answer")
     if turn["requests"]:
         return _after_requests(turns, rules)
-    if turn["answer"]:
-        return Decision("end", CONCLUDED)
-    return _unread(turn, "neither a request nor a conclusion")
+    if not turn["answer"]:
+        return _unread(turn, "neither a request nor a conclusion")
+    if _may_have_asked(turns, rules):
+        return _unread(turn, "the section for requests was there, but no request")
+    return Decision("end", CONCLUDED)
+
+
+def _may_have_asked(turns: list[Turn], rules: Rules) -> bool:
+    """Whether a turn that concludes may have asked for something that was not read, which could still be answered.
+
+    A section for requests that is missing ends nothing by itself; missing again after the re-ask, it says "nothing".
+    """
+    turn = turns[-1]
+    if turn["kind"] == "conclusion" or not _is_turn_left(turns, rules):
+        return False
+    missing = NO_REQUESTS_FIELD in turn["flags"] and turn["asks"] == 1
+    return missing or UNREADABLE_REQUESTS in turn["flags"]
+
+
+def _is_turn_left(turns: list[Turn], rules: Rules) -> bool:
+    """An empty turn counts, but it does not use up the only round of ``one_turn``."""
+    used = [turn for turn in turns if not turn["unscored"]] if rules.final_turn == "conclude" else turns
+    return len(used) < rules.max_turns
 
 
 def _after_requests(turns: list[Turn], rules: Rules) -> Decision:
@@ -67,7 +91,7 @@ def _after_requests(turns: list[Turn], rules: Rules) -> Decision:
         return Decision("end", CONCLUDED) if turn["answer"] else Decision("end", MAX_TURNS, "it went on asking")
     if turn["looping"] and rules.on_loop == "stop":
         return Decision("end", LOOP_STOPPED, "every request of a turn repeats an earlier one")
-    if len(turns) < rules.max_turns:
+    if _is_turn_left(turns, rules):
         return Decision("examine")
     if rules.final_turn == "ask":
         return Decision("conclude")
@@ -80,7 +104,7 @@ def _without_reply(turns: list[Turn], rules: Rules) -> Decision:
     if reason not in ASKED_AGAIN:
         return Decision("end", reason, detail)
     empty_before = len(turns) > 1 and turns[-2]["unscored"] is not None
-    if not empty_before and len(turns) < max(rules.max_turns, 2):
+    if not empty_before and (_is_turn_left(turns, rules) or len(turns) == 1):
         return Decision("reask")
     return Decision("end", EMPTY, detail)
 

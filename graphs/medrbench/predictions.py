@@ -10,6 +10,7 @@ from graphs.medrbench.reading import read_turn
 from judge.benchmark import Transcript
 from judge.errors import DataError
 from judge.replies import separate_thinking
+from judge.replies.steps import split_steps
 
 
 def transcript_of_output(record: Mapping[str, Any], output: Any, thinking: str, setting: str) -> Transcript:
@@ -45,5 +46,12 @@ def transcript_of_output(record: Mapping[str, Any], output: Any, thinking: str, 
 
 def _ended(status: str, detail: str, setting: str, turns: list[dict[str, Any]]) -> Transcript:
     answer = turns[-1]["answer"] if turns and status == CONCLUDED else None
-    data = {"setting": setting, "messages": [], "turns": turns, "answer": answer, "first_looping_turn": None}
+    data: dict[str, Any] = {
+        "setting": setting,
+        "messages": [],
+        "turns": turns,
+        "answer": answer,
+        "first_looping_turn": None,
+        "steps": split_steps(turns[-1]["text"]) if turns else [],
+    }
     return Transcript(status, detail, (), data)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from graphs.medrbench.policy import NO_REQUESTS_FIELD, UNREADABLE_REQUESTS
 from graphs.medrbench.requests import is_repeat
 from judge.replies.requests import asks_nothing, split_requests, writes_examiner
-from judge.replies.sections import answer_text, read_sections
+from judge.replies.sections import Sections, answer_text, read_sections
 
 
 def read_turn(turn: dict[str, Any], earlier: Sequence[dict[str, Any]], *, examines: bool) -> dict[str, Any]:
@@ -28,10 +29,10 @@ def read_turn(turn: dict[str, Any], earlier: Sequence[dict[str, Any]], *, examin
         "reasoning": sections.reasoning,
         "field": field,
         "requests": requests,
-        "answer": _answer(text, sections.conclusion, examines=examines),
+        "answer": _answer(text, sections, examines=examines),
         "repeats": repeats,
         "looping": bool(requests) and all(repeats),
-        "flags": _flags(text, field, requests, examines=examines, answered=sections.conclusion is not None),
+        "flags": _flags(turn, field, requests, examines=examines),
     }
 
 
@@ -40,17 +41,23 @@ def repeated(requests: Sequence[str], before: Sequence[str]) -> list[bool]:
     return [is_repeat(request, before) for request in requests]
 
 
-def _answer(text: str, conclusion: str | None, *, examines: bool) -> str | None:
-    """The diagnosis or plan; in the exam settings only what stands under the conclusion's heading, or an answer's."""
-    if examines and conclusion is None:
-        return read_sections(text).answer
-    return answer_text(text)
+def _answer(text: str, sections: Sections, *, examines: bool) -> str | None:
+    """The diagnosis or plan; in the exam settings what stands under the conclusion's heading, else an answer's.
+
+    There a diagnosis that is named in the reasoning ("**Most likely diagnosis:** ...") is not what it concludes.
+    """
+    if not examines:
+        return answer_text(text)
+    if sections.conclusion is None:
+        return sections.answer
+    return answer_text(f"### Conclusion:\n{sections.conclusion}")
 
 
-def _flags(text: str, field: str | None, requests: Sequence[str], *, examines: bool, answered: bool) -> list[str]:
+def _flags(turn: dict[str, Any], field: str | None, requests: Sequence[str], *, examines: bool) -> list[str]:
+    asked_for_requests = examines and turn.get("kind") != "conclusion" and bool(turn["text"].strip())
     marks = {
-        "wrote_examiner": examines and writes_examiner(text),
-        "no_requests_field": examines and field is None and not answered,
-        "unreadable_requests": bool(field) and not requests and not asks_nothing(field or ""),
+        "wrote_examiner": examines and writes_examiner(turn["text"]),
+        NO_REQUESTS_FIELD: asked_for_requests and field is None,
+        UNREADABLE_REQUESTS: bool(field) and not requests and not asks_nothing(field or ""),
     }
     return [flag for flag, holds in marks.items() if holds]

@@ -153,6 +153,8 @@ def _same_specimen(exam: Exam, earlier: Exam) -> bool:
         return exam.specimens == earlier.specimens
     if exam.kind == "fixed" and not earlier.specimens:
         return True
+    if exam.head in vocabulary().words["blood_unless_said"] and not earlier.specimens:
+        return exam.specimens <= {"blood_sample"}
     return exam.specimens <= earlier.specimens
 
 
@@ -206,9 +208,16 @@ def _same_target(exam: Exam, earlier: Exam) -> bool:
         return not earlier.about and not earlier.words
     if exam.head == "family_history" and not earlier.about and not earlier.words:
         return True
-    if not exam.about <= earlier.about or not _words_covered(exam.words, earlier):
+    if not _about_covered(exam, earlier) or not _words_covered(exam.words, earlier):
         return False
     return bool(exam.head) or _enough(exam, earlier)
+
+
+def _about_covered(exam: Exam, earlier: Exam) -> bool:
+    """ "Family history of breast cancer" after "of cancer", "toxoplasma IgM" after "TORCH screen"."""
+    parts = vocabulary().parts
+    within = {id for about in earlier.about for id, _ in parts.get(about, ())}
+    return exam.about <= earlier.about | within
 
 
 def _enough(exam: Exam, earlier: Exam) -> bool:

@@ -87,10 +87,24 @@ def _settle(segment: Segment) -> None:
         _drop_complaints(segment)
     if len({head.kind for head in segment.heads}) > 1:
         segment.heads = [head for head in segment.heads if head.kind != "generic"]
+    _drop_methods(segment)
     if segment.has("family"):
         _family(segment)
     if segment.named("target", "condition") and [head.id for head in segment.heads] == ["pmh"]:
         segment.heads = []
+
+
+def _drop_methods(segment: Segment) -> None:
+    """ "Immunostaining of the biopsy", "cytology of the FNA", "factor V Leiden PCR" are one exam each."""
+    ids = {head.id for head in segment.heads}
+    without: set[str] = set()
+    if segment.heads and segment.heads[0].kind == "tissue":
+        without.add("biopsy")
+    if "fna" in ids:
+        without.add("cytology")
+    if segment.has("fixed") and not segment.words and not segment.named("target", "condition"):
+        without |= {"genetic", "pcr"}
+    segment.heads = [head for head in segment.heads if head.id not in without]
 
 
 def _analytes_to_targets(segment: Segment) -> None:
@@ -104,7 +118,7 @@ def _analytes_to_targets(segment: Segment) -> None:
 
 
 def _drop_complaints(segment: Segment) -> None:
-    targeted = segment.has("assay", "serology")
+    targeted = segment.has("assay", "serology") and "target" not in segment.ids
     segment.heads = [head for head in segment.heads if head.kind not in ("topic", "exam", "family")]
     if not targeted and "cancer" in segment.ids.pop("condition", ()):
         segment.ids.setdefault("weaksite", []).append("mass")
@@ -123,7 +137,7 @@ def _is_isotype(segment: Segment) -> bool:
 
 def _resolve(segments: list[Segment]) -> list[Segment]:
     """Let every segment have a head: its own, or that of the neighbour it belongs to."""
-    kept = [segment for segment in segments if not _only_continues(segment)]
+    kept = [segment for segment in _without_remarks(segments) if not _only_continues(segment)]
     for segment in kept:
         _isotypes_to_protocols(segment)
         _settle(segment)
@@ -136,6 +150,25 @@ def _resolve(segments: list[Segment]) -> list[Segment]:
         elif before is not None:
             _carry(segment, before)
     return [segment for segment in kept if not segment.dropped]
+
+
+def _without_remarks(segments: Sequence[Segment]) -> Iterator[Segment]:
+    """Leave out what a remark tells or suspects, if more is asked for: "She is pale. I suspect lupus: order ANA"."""
+    asks = any(segment.has(*TESTS) or (segment.heads and not _is_remark(segment)) for segment in segments)
+    remark = False
+    for segment in segments:
+        goes_on = remark and segment.sep in SOFT
+        wanted = segment.asks or segment.question or segment.has(*TESTS, "family")
+        remark = asks and not wanted and (goes_on or _is_remark(segment))
+        if not remark:
+            yield segment
+
+
+def _is_remark(segment: Segment) -> bool:
+    words = vocabulary().words
+    said = [word for text in segment.said for word in text.split()]
+    states = bool(said) and said[0] in words["subjects"] and not words["predicates"].isdisjoint(said)
+    return states or not words["opinions"].isdisjoint(said)
 
 
 def _only_continues(segment: Segment) -> bool:
@@ -194,7 +227,8 @@ def _borrow(segment: Segment, before: Segment | None, after: Sequence[Segment]) 
         segment.parent.aliases += segment.words
         segment.dropped = True
         return
-    if segment.sep in ("with", "(", ")", ":") and before is not None and before.heads and _joins(segment, before):
+    joined = segment.sep in ("(", ")", ":") or (segment.sep == "with" and not _is_unknown_test(segment))
+    if joined and before is not None and before.heads and _joins(segment, before):
         return
     lender = _lender(segment, before, following)
     if lender is not None:
@@ -207,6 +241,11 @@ def _borrow(segment: Segment, before: Segment | None, after: Sequence[Segment]) 
         segment.parent = segment.parent if segment.listed and segment.parent is not lender else None
     elif segment.named("target") and not _is_personal(segment):
         segment.heads = [Term("serology", "serology")]
+
+
+def _is_unknown_test(segment: Segment) -> bool:
+    """ "... with BRAF testing" is an exam of its own."""
+    return bool(segment.words) and not segment.ids and "test" in segment.said
 
 
 def _is_personal(segment: Segment) -> bool:

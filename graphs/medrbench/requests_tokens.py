@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from graphs.medrbench.requests_vocabulary import Term, articles, correct, fold, stem, vocabulary
 
@@ -24,8 +25,10 @@ _CLEANINGS = tuple(
         (r"[*#>|\"\[\]{}]+", " "),
         (r"'s\b", ""),
         (r"n't\b", " not"),
+        (r"::", " "),
         (r"'", ""),
-        (r"^[ \t]*(?:[-•·]+|\(?\d{1,2}[.):]|\(?[a-h][.)])[ \t]+", ""),
+        (r"^[ \t]*(?:[-•·]+|\(?\d{1,2}[.):]|\(?[a-h]\))[ \t]+", ""),
+        (r"^[ \t]*([a-h])\.[ \t]+(\w+)", lambda match: _lettered_item(match[1], match[2])),
         (r"(?<=[\s;,])\(?\d{1,2}[.)](?=\s)", "\n"),
         (r"\b(e\.g|i\.e)\b\.?,?", lambda match: match[1].replace(".", " ")),
         (r"\bi\.v\.?", "iv"),
@@ -41,6 +44,16 @@ _CLEANINGS = tuple(
         (r"\b([ct])-(?=\d\b)", r"\1"),
     )
 )
+
+
+def _lettered_item(letter: str, word: str) -> str:
+    """ "a. Ferritin" is an item of a list, "H. pylori" is not."""
+    return f"{letter} {word}" if (letter, stem(word)) in _initials() else word
+
+
+@cache
+def _initials() -> frozenset[tuple[str, ...]]:
+    return frozenset(phrase[:2] for phrase in vocabulary().phrases if len(phrase[0]) == 1)
 
 
 @dataclass(slots=True)
@@ -69,6 +82,8 @@ class Segment:
         reason: the part that only says why.
         head_last: "chest CT" rather than "CT of the chest".
         parent: the segment that a list belongs to.
+        asks: whether it opens with "please", "I would like" and the like.
+        question: whether it ends with a question mark.
     """
 
     sep: str
@@ -83,6 +98,8 @@ class Segment:
     head_last: bool = False
     parent: Segment | None = None
     dropped: bool = False
+    asks: bool = False
+    question: bool = False
 
     def named(self, *kinds: str) -> list[str]:
         """Ids of these kinds."""
@@ -199,6 +216,8 @@ class Splitter:
             self._open(token.text)
         elif not token.terms and token.text in "():":
             self._bracket(token.text)
+        elif token.kind == "asks":
+            self._ask()
         elif token.kind == "elaborations":
             self.listed = True
             self._open(":")
@@ -217,7 +236,14 @@ class Splitter:
     def _open(self, sep: str) -> None:
         continues = self.in_reason and sep in SOFT
         self.in_reason = False
+        self.segments[-1].question = sep == "?"
         self.segments.append(Segment(sep=sep, listed=self.listed, continues_reason=continues))
+
+    def _ask(self) -> None:
+        if self.outer:
+            return
+        self._open(self.segments[-1].sep if self.segments[-1].empty else "asks")
+        self.segments[-1].asks = True
 
     def _bracket(self, mark: str) -> None:
         if mark == "(":

@@ -22,7 +22,10 @@ Phrase = tuple[str, ...]
 
 #: Shorter words are too easily one letter from another word that means something else.
 _SHORTEST_MISSPELT = 7
-_LISTS = ("to_keeps", "not_antibodies", "fluids", "tissues", "isotypes", "personal", "lettered")
+_LISTS = (
+    *("to_keeps", "not_antibodies", "fluids", "tissues", "isotypes", "personal", "lettered"),
+    *("opinions", "subjects", "predicates", "blood_unless_said"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,7 @@ def _phrases() -> dict[Phrase, tuple[Term, ...]]:
         terms = tuple(Term(id, kinds[id]) for id in (ids.split(" ") if ids not in kinds else [ids]))
         for form in forms.split("|"):
             phrases.setdefault(split_words(form), terms)
-    for kind in ("reasons", "elaborations"):
+    for kind in ("reasons", "elaborations", "asks"):
         for form in _words_file()[kind]:
             phrases[split_words(form)] = (Term(form, kind),)
     return phrases

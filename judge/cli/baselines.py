@@ -7,17 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judge.cli.groups import BenchmarkGroup, benchmark_options, data_option, json_option, print_json
+from judge.cli.groups import (
+    BenchmarkGroup,
+    about_data,
+    benchmark_options,
+    by_name,
+    data_option,
+    json_option,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from judge.benchmark import Benchmark
 
 
 def _build(benchmark: Benchmark) -> click.Command:
-    def callback(data: Path, as_json: bool, **options: Any) -> None:
-        _baselines(benchmark, data, options, as_json)
+    def callback(data: Path, as_json: bool, **values: Any) -> None:
+        _baselines(benchmark, data, by_name(options, values), as_json)
 
-    options = [option for option in benchmark.options if not option.setting and option.default is not None]
+    options = about_data(benchmark)
     return click.Command(
         benchmark.name,
         callback=callback,
@@ -27,10 +35,13 @@ def _build(benchmark: Benchmark) -> click.Command:
 
 
 def _baselines(benchmark: Benchmark, data: Path, options: dict[str, Any], as_json: bool) -> None:
+    from judge.benchmark import BaselinedBenchmark
     from judge.runs.scoring import mean_best
 
     loaded = benchmark.load(data, options)
-    rows = benchmark.baselines(loaded)
+    source: Any = benchmark
+    assert isinstance(source, BaselinedBenchmark)  # others have no such command
+    rows = source.baselines(loaded)
     metrics = benchmark.metrics()
     maximum = mean_best(benchmark.best(case.record) for case in loaded.cases)
     if as_json:
@@ -49,4 +60,6 @@ def _baselines(benchmark: Benchmark, data: Path, options: dict[str, Any], as_jso
         out.print(line)
 
 
-baselines_group = BenchmarkGroup("baselines", build=_build, help="What answers that never look at the question score.")
+baselines_group = BenchmarkGroup(
+    "baselines", build=_build, method="baselines", help="What answers that never look at the question score."
+)

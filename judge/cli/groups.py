@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,22 +28,29 @@ class FiniteRange(click.FloatRange):
 
 
 class BenchmarkGroup(click.Group):
-    """One subcommand per registered benchmark, made by a function."""
+    """One subcommand per registered benchmark that has a method, made by a function."""
 
-    def __init__(self, *args: Any, build: Callable[[Benchmark], click.Command], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        build: Callable[[Benchmark], click.Command],
+        method: str = "load",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._build = build
+        self._method = method
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from judge.benchmark import registry
 
-        return list(registry())
+        return [name for name, benchmark in registry().items() if hasattr(benchmark, self._method)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         from judge.benchmark import registry
 
         benchmark = registry().get(cmd_name)
-        return self._build(benchmark) if benchmark else None
+        return self._build(benchmark) if benchmark is not None and hasattr(benchmark, self._method) else None
 
 
 def benchmark_options(options: Sequence[Option], *, required: bool) -> list[click.Option]:
@@ -64,6 +71,20 @@ def _click_option(option: Option, *, required: bool) -> click.Option:
         default=default,
         help=shown + note,
     )
+
+
+def about_data(benchmark: Benchmark) -> list[Option]:
+    """The options that mean something without a run, e.g. to predictions made elsewhere."""
+    return [
+        option
+        for option in benchmark.options
+        if not option.setting and not option.run_only and option.default is not None
+    ]
+
+
+def by_name(options: Sequence[Option], values: Mapping[str, Any]) -> dict[str, Any]:
+    """A benchmark's options by their own names, from click's values."""
+    return {option.name: values[option.name.replace("-", "_")] for option in options}
 
 
 def data_option(*, required: bool) -> click.Option:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judge.cli.groups import DIRECTORY, BenchmarkGroup, benchmark_options, data_option, json_option, print_json
+from judge.cli.groups import (
+    DIRECTORY,
+    BenchmarkGroup,
+    about_data,
+    benchmark_options,
+    by_name,
+    data_option,
+    json_option,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from judge.benchmark import Benchmark
@@ -18,9 +27,11 @@ UNSTATED = "unstated"
 
 def _build(benchmark: Benchmark) -> click.Command:
     def callback(**values: Any) -> int:
-        return _import(benchmark, **values)
+        own = by_name(options, values)
+        common = {name: value for name, value in values.items() if name.replace("_", "-") not in own}
+        return _import(benchmark, own, **common)
 
-    options = [option for option in benchmark.options if not option.setting and option.default is not None]
+    options = about_data(benchmark)
     return click.Command(
         benchmark.name,
         callback=callback,
@@ -44,6 +55,7 @@ def _build(benchmark: Benchmark) -> click.Command:
 
 def _import(
     benchmark: Benchmark,
+    options: dict[str, Any],
     predictions: Path,
     data: Path,
     out: Path,
@@ -51,7 +63,6 @@ def _import(
     model_name: str,
     model_key: str | None,
     as_json: bool,
-    **options: Any,
 ) -> int:
     from judge.report.tables import print_report
     from judge.runs.importing import import_predictions

@@ -16,6 +16,7 @@ from judge.cli.groups import (
     BenchmarkGroup,
     FiniteRange,
     benchmark_options,
+    by_name,
     data_option,
     json_option,
     print_json,
@@ -105,7 +106,7 @@ def _request(benchmark: Benchmark, values: dict[str, Any]) -> Request:
 
     context = click.get_current_context()
     given = {name for name in values if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
-    options = {option.name: values[option.name.replace("-", "_")] for option in benchmark.options}
+    options = by_name(benchmark.options, values)
     if values["resume"] is None:
         _require(benchmark, options)
     return Request(

@@ -9,14 +9,14 @@ import click
 from judge.cli.groups import DIRECTORY, json_option, print_json
 
 
-def _score(run_dir: Path, as_json: bool) -> int:
+def _score(run_dir: Path, judge: str | None, as_json: bool) -> int:
     from judge.report.tables import print_report
     from judge.runs.scoring import rescore_run
     from judge.runs.store import benchmark_of, open_run
 
     store = open_run(run_dir, write=True)
     try:
-        report = rescore_run(store, benchmark_of(store))
+        report = rescore_run(store, benchmark_of(store), judge)
     finally:
         store.close()
     if as_json:
@@ -29,6 +29,10 @@ def _score(run_dir: Path, as_json: bool) -> int:
 score = click.Command(
     "score",
     callback=_score,
-    params=[click.Argument(["run_dir"], type=DIRECTORY), json_option()],
+    params=[
+        click.Argument(["run_dir"], type=DIRECTORY),
+        click.Option(["--judge"], metavar="NAME", help="Also the metrics that rest on this judge's judgements."),
+        json_option(),
+    ],
     help="Recompute a run's metrics from what is stored; calls no model.",
 )

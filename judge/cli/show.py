@@ -41,10 +41,10 @@ def _show(run_dir: Path, case_id: str | None, as_json: bool) -> None:
 
 def _units(store: RunStore, benchmark: Benchmark) -> list[dict[str, Any]]:
     """Every unit in short, with its scores."""
-    from judge.runs.scoring import score_units
+    from judge.runs.scoring import score_units, scorer_of
 
     units = store.units()
-    scores = score_units(benchmark, store.spec().options, store.cases(), units)
+    scores = score_units(scorer_of(store, benchmark), store.cases(), units)
     return [
         {
             "case": stored.unit.case,
@@ -71,7 +71,7 @@ def _plain(outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
 def _case(store: RunStore, benchmark: Benchmark, wanted: str) -> list[dict[str, Any]]:
     """Every unit of a case; an unambiguous beginning of its id is enough."""
     from judge.benchmark import Transcript
-    from judge.runs.scoring import score_units
+    from judge.runs.scoring import score_units, scorer_of
 
     cases = store.cases()
     found = [case for case in cases if case == wanted] or [case for case in cases if case.startswith(wanted)]
@@ -80,7 +80,7 @@ def _case(store: RunStore, benchmark: Benchmark, wanted: str) -> list[dict[str, 
         example = (found or list(cases))[0]
         raise SpecError(f"{wanted!r}: {problem} (e.g. {example}); all ids: medjudge show {store.folder} --json")
     units = [stored for stored in store.units() if stored.unit.case == found[0]]
-    scores = score_units(benchmark, store.spec().options, cases, units)
+    scores = score_units(scorer_of(store, benchmark), cases, units)
     entries = []
     for stored in units:
         transcript = stored.transcript or Transcript(stored.status, stored.detail)

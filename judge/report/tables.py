@@ -112,8 +112,8 @@ def metric_tables(setting: Mapping[str, Any], out: Console) -> list[Table]:
 
 
 def metric_table(setting: Mapping[str, Any], columns: Sequence[str]) -> Table:
-    some = next(iter(setting["metrics"].values()), None)
-    clusters = f", {some['n_clusters']} clusters" if some else ""
+    most = max((metric["n_clusters"] for metric in setting["metrics"].values()), default=0)
+    clusters = f", {most} clusters"
     title = f"{setting['setting']}: {setting['n_cases']} cases, {setting['n_units']} units{clusters}"
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     table.add_column("metric", no_wrap=True)

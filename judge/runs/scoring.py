@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
@@ -10,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from judge.benchmark import PENDING, Benchmark, Case, Unit
+from judge.benchmark import PENDING, Benchmark, Case, JudgedBenchmark, Unit
+from judge.errors import RunError, SpecError
+from judge.judgements import Judgements, StepCounts
 from judge.metrics.signature import Metric
 from judge.outcome import ERROR_REASONS, Outcome, Scored, Unscored
 from judge.runs.store import RunStore, StoredUnit
@@ -72,24 +75,90 @@ class SettingSummary:
     by: dict[str, list[GroupSummary]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """What scores a run's units: the benchmark's own metrics, and those that rest on one judge's judgements.
+
+    Attributes:
+        options: of the run; they sign the metrics.
+        judge: whose judgements count; None for metrics without a judge only.
+        judgements: unit key -> that judge's judgements, for every unit that it judged.
+        counts: unit key -> how many steps it had before it, where it judged steps.
+    """
+
+    benchmark: Benchmark
+    options: Mapping[str, Any]
+    judge: str | None = None
+    judgements: Mapping[str, Judgements] = field(default_factory=dict)
+    counts: Mapping[str, StepCounts] = field(default_factory=dict)
+
+    def metrics_in(self, setting: str) -> tuple[Metric, ...]:
+        """All metrics of a setting, in report order."""
+        own = self.benchmark.metrics_in(setting, self.options)
+        return own if self.judge is None else (*own, *judged(self.benchmark).judged_metrics(setting))
+
+    def outcomes(self, case: Case, stored: StoredUnit) -> dict[str, Outcome]:
+        """Metric -> outcome of one unit; whatever is not to be scored is unscored with its reason."""
+        return self._own(case, stored) | self._judged(case, stored)
+
+    def _own(self, case: Case, stored: StoredUnit) -> dict[str, Outcome]:
+        if stored.status in self.benchmark.scored_statuses and stored.transcript is not None:
+            return dict(self.benchmark.score(case.record, stored.transcript))
+        reason = "not_run" if stored.status == PENDING else stored.status
+        metrics = self.benchmark.metrics_in(stored.unit.setting, self.options)
+        return {metric.name: Unscored(reason, stored.detail) for metric in metrics}
+
+    def _judged(self, case: Case, stored: StoredUnit) -> dict[str, Outcome]:
+        """What a judge said counts however the unit ended: reasoning can be judged where no answer was read."""
+        if self.judge is None:
+            return {}
+        judgements = self.judgements.get(stored.unit.key)
+        if judgements is None:
+            metrics = judged(self.benchmark).judged_metrics(stored.unit.setting)
+            return {metric.name: Unscored("not_judged", f"{self.judge} did not judge it") for metric in metrics}
+        counts = self.counts.get(stored.unit.key)
+        return dict(judged(self.benchmark).score_judged(case.record, judgements, counts))
+
+
+def scorer_of(store: RunStore, benchmark: Benchmark, judge: str | None = None) -> Scorer:
+    """The scorer of a run.
+
+    Raises:
+        RunError: the run has no judge of this name.
+    """
+    options = store.spec().options
+    if judge is None:
+        return Scorer(benchmark, options)
+    if judge not in (names := store.judges()):
+        there_are = ", ".join(names) or "none"
+        raise RunError(f"{store.folder} has no judgements by {judge!r}; there are: {there_are}")
+    rows, facts = store.judgement_rows(judge), names[judge]
+    judgements = {unit: Judgements.from_rows(rows.get(unit, ())) for unit in facts["units"]}
+    return Scorer(
+        benchmark, options, judge, judgements, {u: StepCounts(*found) for u, found in facts["counts"].items()}
+    )
+
+
+def judged(benchmark: Benchmark) -> JudgedBenchmark:
+    """The benchmark as one that has judged metrics.
+
+    Raises:
+        SpecError: it has none.
+    """
+    if not isinstance(benchmark, JudgedBenchmark):
+        raise SpecError(f"{benchmark.name} has no metrics that rest on a judge")
+    return benchmark
+
+
 def score_units(
-    benchmark: Benchmark, options: Mapping[str, Any], cases: Mapping[str, Case], units: Iterable[StoredUnit]
+    scorer: Scorer, cases: Mapping[str, Case], units: Iterable[StoredUnit]
 ) -> dict[str, dict[str, Outcome]]:
-    """Unit key -> metric -> outcome, for every unit; whatever is not answered is unscored with its status."""
-    scores: dict[str, dict[str, Outcome]] = {}
-    for stored in units:
-        if stored.status in benchmark.scored_statuses and stored.transcript is not None:
-            scores[stored.unit.key] = dict(benchmark.score(cases[stored.unit.case].record, stored.transcript))
-        else:
-            reason = "not_run" if stored.status == PENDING else stored.status
-            names = [metric.name for metric in benchmark.metrics_in(stored.unit.setting, options)]
-            scores[stored.unit.key] = {name: Unscored(reason, stored.detail) for name in names}
-    return scores
+    """Unit key -> metric -> outcome, for every unit."""
+    return {stored.unit.key: scorer.outcomes(cases[stored.unit.case], stored) for stored in units}
 
 
 def summarise(
-    benchmark: Benchmark,
-    options: Mapping[str, Any],
+    scorer: Scorer,
     cases: Mapping[str, Case],
     units: Sequence[StoredUnit],
     scores: Mapping[str, Mapping[str, Outcome]],
@@ -98,9 +167,9 @@ def summarise(
     by_setting: dict[str, list[StoredUnit]] = defaultdict(list)
     for stored in units:
         by_setting[stored.unit.setting].append(stored)
-    best = {case_id: benchmark.best(case.record) for case_id, case in cases.items()}
+    best = {case_id: scorer.benchmark.best(case.record) for case_id, case in cases.items()}
     return [
-        _setting(benchmark, benchmark.metrics_in(setting, options), cases, setting, group, scores, best)
+        _setting(scorer.benchmark, scorer.metrics_in(setting), cases, setting, group, scores, best)
         for setting, group in by_setting.items()
     ]
 
@@ -185,28 +254,28 @@ def _metric(
     )
 
 
-def score_run(store: RunStore, benchmark: Benchmark) -> dict[str, Any]:
-    """Compute every score from what is stored and give the report as plain data."""
-    cases, units = store.cases(), store.units()
-    options = store.spec().options
-    scores = score_units(benchmark, options, cases, units)
-    return report_of(store, benchmark, summarise(benchmark, options, cases, units, scores))
+def score_run(store: RunStore, benchmark: Benchmark, judge: str | None = None, *, keep: bool = False) -> dict[str, Any]:
+    """Compute every score from what is stored and give the report as plain data.
+
+    Args:
+        judge: also the metrics that rest on this judge's judgements.
+        keep: write the scores into the run.
+    """
+    scorer, cases, units = scorer_of(store, benchmark, judge), store.cases(), store.units()
+    scores = score_units(scorer, cases, units)
+    if keep:
+        store.write_scores(judge or "", scores)
+    return report_of(store, scorer, summarise(scorer, cases, units, scores))
 
 
-def rescore_run(store: RunStore, benchmark: Benchmark) -> dict[str, Any]:
+def rescore_run(store: RunStore, benchmark: Benchmark, judge: str | None = None) -> dict[str, Any]:
     """Like `score_run`, and keep the scores in the run."""
-    cases, units = store.cases(), store.units()
-    options = store.spec().options
-    scores = score_units(benchmark, options, cases, units)
-    store.write_scores(scores)
-    return report_of(store, benchmark, summarise(benchmark, options, cases, units, scores))
+    return score_run(store, benchmark, judge, keep=True)
 
 
-def report_of(store: RunStore, benchmark: Benchmark, settings: Sequence[SettingSummary]) -> dict[str, Any]:
+def report_of(store: RunStore, scorer: Scorer, settings: Sequence[SettingSummary]) -> dict[str, Any]:
     """The report as plain data: what `--json` prints and every table is made from."""
-    import json
-
-    spec = store.spec()
+    benchmark, spec, judges = scorer.benchmark, store.spec(), store.judges()
     facts = json.loads(store.meta("facts") or "{}")
     statuses: Counter[str] = Counter()
     for setting in settings:
@@ -216,6 +285,8 @@ def report_of(store: RunStore, benchmark: Benchmark, settings: Sequence[SettingS
         "benchmark": benchmark.name,
         "state": "incomplete" if statuses[PENDING] else "complete",
         "model": spec.model.text,
+        "judge": _judge(scorer.judge, judges),
+        "judges": list(judges),
         "spec": spec.model_dump(mode="json"),
         "facts": facts,
         "statuses": dict(statuses),
@@ -225,6 +296,13 @@ def report_of(store: RunStore, benchmark: Benchmark, settings: Sequence[SettingS
         "tokens": [asdict(count) for count in store.tokens()],
         "warnings": warnings_of(spec.replaced_prompts, settings, facts, benchmark.scored_statuses),
     }
+
+
+def _judge(name: str | None, judges: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+    """What a report says of the judge; not the lists that scoring needs."""
+    if name is None:
+        return None
+    return {"name": name, **{key: value for key, value in judges[name].items() if key not in ("counts", "units")}}
 
 
 def warnings_of(

@@ -49,9 +49,14 @@ CREATE TABLE exchanges (
     at REAL NOT NULL, PRIMARY KEY (address, attempt)
 );
 CREATE INDEX exchanges_unit ON exchanges (unit);
+CREATE TABLE judges (name TEXT PRIMARY KEY, facts TEXT NOT NULL);
+CREATE TABLE judgements (
+    judge TEXT NOT NULL, unit TEXT NOT NULL, kind TEXT NOT NULL, item INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (judge, unit, kind, item)
+);
 CREATE TABLE scores (
-    unit TEXT NOT NULL, metric TEXT NOT NULL, value REAL, reason TEXT NOT NULL DEFAULT '',
-    detail TEXT NOT NULL DEFAULT '', PRIMARY KEY (unit, metric)
+    judge TEXT NOT NULL, unit TEXT NOT NULL, metric TEXT NOT NULL, value REAL, reason TEXT NOT NULL DEFAULT '',
+    detail TEXT NOT NULL DEFAULT '', PRIMARY KEY (judge, unit, metric)
 );
 """
 
@@ -199,8 +204,8 @@ class RunStore:
     def reopen(self, statuses: Sequence[str]) -> int:
         """Make the units with these statuses pending again, so that they are asked with the next attempt numbers.
 
-        ``errors`` stands for every error status. Of a unit that an error ended, the calls that were answered stay valid
-        and only the failed one is asked again; of any other, all calls are.
+        ``errors`` stands for every error status. Of a unit that an error ended, only the call that it failed at is asked
+        again, and the other answers stay valid. Of any other unit, all calls are asked again.
 
         Returns:
             How many units were reopened.
@@ -211,8 +216,7 @@ class RunStore:
             marks = ",".join("?" * len(wanted))
             rows = db.execute(f"SELECT key, status FROM units WHERE status IN ({marks})", sorted(wanted)).fetchall()
             for key, status in rows:
-                only_failed = " AND error != ''" if status in ERROR_REASONS else ""
-                db.execute(f"UPDATE exchanges SET superseded = 1 WHERE unit = ?{only_failed}", (key,))
+                _supersede(db, key, only_failed=status in ERROR_REASONS)
                 db.execute(
                     "UPDATE units SET status = ?, detail = '', flags = '[]', transcript = NULL WHERE key = ?",
                     (PENDING, key),
@@ -229,15 +233,56 @@ class RunStore:
             (transcript.status, transcript.detail, json.dumps(transcript.flags), blob, time.time(), unit.key),
         )
 
-    # -- scores ------------------------------------------------------------------------------------------------------
+    # -- judgements --------------------------------------------------------------------------------------------------
 
-    def write_scores(self, scores: Mapping[str, Mapping[str, Outcome]]) -> None:
-        """Replace all scores: unit key -> metric -> outcome."""
-        rows = [(unit, metric, *_score_row(outcome)) for unit, by in scores.items() for metric, outcome in by.items()]
+    def judges(self) -> dict[str, dict[str, Any]]:
+        """Name of every judge -> what is known of it: protocol, source, hashes."""
+        query = "SELECT name, facts FROM judges ORDER BY rowid"
+        return self._database.run(lambda db: {name: json.loads(facts) for name, facts in db.execute(query)})
+
+    def add_judge(self, name: str, facts: Mapping[str, Any], rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+        """Keep a judge's judgements, as (unit key, row) pairs; adds, never overwrites.
+
+        Raises:
+            RunError: the run has a judge of this name already.
+        """
+        if name in self.judges():
+            raise RunError(f"{self.folder} has judgements by {name!r} already; give the judge another name")
 
         def write(db: sqlite3.Connection) -> None:
-            db.execute("DELETE FROM scores")
-            db.executemany("INSERT INTO scores VALUES (?, ?, ?, ?, ?)", rows)
+            db.execute("INSERT INTO judges VALUES (?, ?)", (name, json.dumps(facts)))
+            for unit, row in rows:
+                body = _pack(db, json.dumps(row, ensure_ascii=False))
+                values = (name, unit, row["kind"], row["item"], body)
+                db.execute("INSERT INTO judgements VALUES (?, ?, ?, ?, ?)", values)
+
+        self._database.run(write)
+
+    def judgement_rows(self, judge: str) -> dict[str, list[dict[str, Any]]]:
+        """Unit key -> the rows of one judge, by kind and item."""
+
+        def read(db: sqlite3.Connection) -> dict[str, list[dict[str, Any]]]:
+            found: dict[str, list[dict[str, Any]]] = {}
+            query = "SELECT unit, body FROM judgements WHERE judge = ? ORDER BY unit, kind, item"
+            for unit, body in db.execute(query, (judge,)).fetchall():
+                found.setdefault(unit, []).append(json.loads(_unpack(db, body)))
+            return found
+
+        return self._database.run(read)
+
+    # -- scores ------------------------------------------------------------------------------------------------------
+
+    def write_scores(self, judge: str, scores: Mapping[str, Mapping[str, Outcome]]) -> None:
+        """Replace the scores that rest on a judge (or, with an empty name, on none): unit key -> metric -> outcome."""
+        rows = [
+            (judge, unit, name, *_score_row(outcome))
+            for unit, outcomes in scores.items()
+            for name, outcome in outcomes.items()
+        ]
+
+        def write(db: sqlite3.Connection) -> None:
+            db.execute("DELETE FROM scores WHERE judge = ?", (judge,))
+            db.executemany("INSERT INTO scores VALUES (?, ?, ?, ?, ?, ?)", rows)
 
         self._database.run(write)
 
@@ -354,6 +399,18 @@ def _find_exchange(db: sqlite3.Connection, address: str) -> Exchange | None:
         f"SELECT {_EXCHANGE} FROM exchanges WHERE address = ? AND NOT superseded ORDER BY attempt DESC", (address,)
     ).fetchone()
     return _exchange(db, row) if row else None
+
+
+def _supersede(db: sqlite3.Connection, unit: str, *, only_failed: bool) -> None:
+    """Set a unit's exchanges aside: all, or those that failed; if none did, the last, whose answer was of no use."""
+    if not only_failed:
+        db.execute("UPDATE exchanges SET superseded = 1 WHERE unit = ?", (unit,))
+        return
+    failed = "UPDATE exchanges SET superseded = 1 WHERE unit = ? AND error != '' AND NOT superseded"
+    if not db.execute(failed, (unit,)).rowcount:
+        last = "SELECT address, max(at) FROM exchanges WHERE unit = ? AND NOT superseded"
+        (address, _) = db.execute(last, (unit,)).fetchone()
+        db.execute("UPDATE exchanges SET superseded = 1 WHERE address = ?", (address,))
 
 
 def _exchange(db: sqlite3.Connection, row: tuple[Any, ...]) -> Exchange:

@@ -80,9 +80,9 @@ async def test_given_a_server_that_quotes_the_key_when_it_refuses_then_the_key_i
 
 
 async def test_given_a_server_that_hangs_when_it_is_asked_then_patience_ends() -> None:
-    with ModelServer(says("B"), models_endpoint="hangs") as server:
-        with pytest.raises(Unreachable, match=r"did not answer within 0\.2 s"):
-            await preflight(server.url, "m", "", patience=0.2)
+    hanging = ModelServer(says("B"), models_endpoint="hangs")
+    with hanging as server, pytest.raises(Unreachable, match=r"did not answer within 0\.2 s"):
+        await preflight(server.url, "m", "", patience=0.2)
 
 
 async def test_given_a_server_without_a_list_when_it_is_asked_then_nothing_is_known_and_nothing_wrong() -> None:
