@@ -204,8 +204,8 @@ class RunStore:
     def reopen(self, statuses: Sequence[str]) -> int:
         """Make the units with these statuses pending again, so that they are asked with the next attempt numbers.
 
-        ``errors`` stands for every error status. Of a unit that an error ended, only the call that it failed at is asked
-        again, and the other answers stay valid. Of any other unit, all calls are asked again.
+        ``errors`` stands for every error status. Of a unit that an error ended, only the call that it failed at is
+        asked again, and the other answers stay valid. Of any other unit, all calls are asked again.
 
         Returns:
             How many units were reopened.
