@@ -183,6 +183,12 @@ def matches(request: str, entries: Sequence[Entry]) -> list[Match]:
 
     A test that is only mentioned inside other entries is answered by those sentences, if no entry is about it.
     """
+    return list(_matched(request, tuple(entries)))
+
+
+@lru_cache(maxsize=8192)
+def _matched(request: str, entries: tuple[Entry, ...]) -> tuple[Match, ...]:
+    """The examiner and each of the scores ask for the same pairs."""
     general = _asks_for_labs(request)
     found = [
         Match(entry, quote(entry), True)
@@ -190,8 +196,8 @@ def matches(request: str, entries: Sequence[Entry]) -> list[Match]:
         if (_is_asked_lab(entry, general) if general else _is_about(request, entry))
     ]
     if found or general:
-        return found
-    return [match for entry in entries if (match := _mention(request, entry)) is not None]
+        return tuple(found)
+    return tuple(match for entry in entries if (match := _mention(request, entry)) is not None)
 
 
 def quote(entry: Entry) -> str:

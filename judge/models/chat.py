@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import sys
@@ -16,7 +15,7 @@ from langchain_openai import ChatOpenAI
 
 from judge.errors import MedjudgeError, SpecError
 from judge.models.address import Address, Call, calling
-from judge.models.door import Door, Endpoint
+from judge.models.door import Door
 from judge.models.exchange import JSON
 from judge.models.reply import REASONING_KEYS, Reply, read_completion
 from judge.models.transport import http_client
@@ -154,7 +153,7 @@ async def open_chat(
 async def _open_openai(
     spec: ModelSpec, url: str, generation: Generation, door: Door, connections: int
 ) -> AsyncIterator[ChatModel]:
-    endpoint = Endpoint(spec.endpoint, asyncio.Semaphore(connections))
+    endpoint = door.endpoint(spec.endpoint, connections)
     client = http_client(door, endpoint, openai_account=spec.kind == "openai")
     try:
         yield OpenAIChat(

@@ -143,6 +143,11 @@ class Door:
         self._timeout = timeout
         self._secrets = secrets
         self._stopping = asyncio.Event()
+        self._endpoints: dict[str, Endpoint] = {}
+
+    def endpoint(self, name: str, connections: int) -> Endpoint:
+        """The endpoint of this name: one, with one limit, however many roles are asked there."""
+        return self._endpoints.setdefault(name, Endpoint(name, asyncio.Semaphore(connections)))
 
     def stop(self) -> None:
         """Send nothing more; what is under way is waited for and kept."""

@@ -10,7 +10,7 @@ from typing import Any
 from judge.errors import CallFailed, ContextExceeded, SpecError
 from judge.models.address import Address, calling
 from judge.models.chat import Message, merge_same_role
-from judge.models.door import Answer, Door, Endpoint
+from judge.models.door import Answer, Door
 from judge.models.exchange import JSON, encodable_json
 from judge.models.reply import Reply, read_completion
 from judge.settings import Generation, ModelSpec, filled
@@ -25,7 +25,7 @@ class LocalChat:
         self._tokens = self._generation.max_tokens or 0
         self._template = _template_options(spec, generation.extra_body)
         self._door = door
-        self._endpoint = Endpoint(f"hf:{spec.name}", asyncio.Semaphore(1))
+        self._endpoint = door.endpoint(f"hf:{spec.name}", 1)
         loaded: tuple[Any, Any] = (None, None) if door.replaying else _load(spec)
         self._tokenizer, self._model = loaded
         self._one_at_a_time = threading.Lock()

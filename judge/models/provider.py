@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from langchain_core.messages import AIMessage, convert_to_messages
 from judge.errors import MedjudgeError, SpecError
 from judge.models.address import Address, calling
 from judge.models.chat import Message, merge_same_role
-from judge.models.door import Answer, Door, Endpoint
+from judge.models.door import Answer, Door
 from judge.models.exchange import JSON, encodable_json
 from judge.models.reply import Reply, read_completion
 from judge.models.retry import Retryable, failure_of
@@ -34,7 +33,7 @@ class ProviderChat:
         self._spec = spec
         self._generation = generation
         self._door = door
-        self._endpoint = Endpoint(spec.endpoint, asyncio.Semaphore(connections))
+        self._endpoint = door.endpoint(spec.endpoint, connections)
         self._client = client or (None if door.replaying else _init(spec, generation))
 
     async def ask(self, messages: Sequence[Message], address: Address) -> Reply:

@@ -216,7 +216,7 @@ class RunStore:
             marks = ",".join("?" * len(wanted))
             rows = db.execute(f"SELECT key, status FROM units WHERE status IN ({marks})", sorted(wanted)).fetchall()
             for key, status in rows:
-                _supersede(db, key, only_failed=status in ERROR_REASONS)
+                _supersede(db, key, status)
                 db.execute(
                     "UPDATE units SET status = ?, detail = '', flags = '[]', transcript = NULL WHERE key = ?",
                     (PENDING, key),
@@ -401,13 +401,16 @@ def _find_exchange(db: sqlite3.Connection, address: str) -> Exchange | None:
     return _exchange(db, row) if row else None
 
 
-def _supersede(db: sqlite3.Connection, unit: str, *, only_failed: bool) -> None:
-    """Set a unit's exchanges aside: all, or those that failed; if none did, the last, whose answer was of no use."""
-    if not only_failed:
+def _supersede(db: sqlite3.Connection, unit: str, status: str) -> None:
+    """Set exchanges of a unit aside: all, or for an error those that failed.
+
+    If none failed, the last answer was of no use and is set aside; not so after a fault of ours, when all were good.
+    """
+    if status not in ERROR_REASONS:
         db.execute("UPDATE exchanges SET superseded = 1 WHERE unit = ?", (unit,))
         return
     failed = "UPDATE exchanges SET superseded = 1 WHERE unit = ? AND error != '' AND NOT superseded"
-    if not db.execute(failed, (unit,)).rowcount:
+    if not db.execute(failed, (unit,)).rowcount and status != "internal_error":
         last = "SELECT address, max(at) FROM exchanges WHERE unit = ? AND NOT superseded"
         (address, _) = db.execute(last, (unit,)).fetchone()
         db.execute("UPDATE exchanges SET superseded = 1 WHERE address = ?", (address,))

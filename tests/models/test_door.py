@@ -287,3 +287,12 @@ async def test_given_a_failure_being_handled_when_another_call_gets_an_odd_reply
 
     assert reply.unscored is not None
     assert reply.unscored.reason == "empty_choices"
+
+
+async def test_given_two_roles_at_one_endpoint_when_both_are_asked_then_they_share_its_limit() -> None:
+    door = Door()
+    with ModelServer(says("B", latency=0.1)) as server:
+        async with chat_on(server, door, connections=2) as doctor, chat_on(server, door, connections=2) as examiner:
+            asked = [model.ask(user(str(n)), at(str(n))) for n in range(6) for model in (doctor, examiner)]
+            await asyncio.gather(*asked)
+        assert server.max_in_flight == 2
