@@ -48,6 +48,7 @@ ERROR_REASONS = frozenset(
         "malformed_response",
         "internal_error",
         "examiner_failed",
+        "loop_check_failed",
     }
 )
 

@@ -61,8 +61,7 @@ class MedRBench:
         return _options.settings_of(options)
 
     def roles(self, options: Mapping[str, Any]) -> Mapping[str, str | None]:
-        examines = set(self.settings(options)) & _options.EXAMINING
-        return {"examiner": options["examiner"]} if examines and options["examiner"] != _options.RECORDS else {}
+        return _options.roles_of(options)
 
     def prompt_names(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         return _options.prompt_names(options)

@@ -14,8 +14,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from graphs.medrbench.policy import EXAMINER_FAILED, decide
-from graphs.medrbench.reading import read_turn
+from graphs.medrbench.policy import EXAMINER_FAILED, LOOP_CHECK_FAILED, decide
+from graphs.medrbench.reading import read_turn, with_repeats
 from graphs.medrbench.state import Context, State
 from judge.errors import CallFailed
 from judge.models.address import Address
@@ -128,11 +128,21 @@ def _with_turn(state: State, turn: dict[str, Any]) -> list[dict[str, Any]]:
     return [*turns, turn]
 
 
-def read(state: State, runtime: Runtime[Context]) -> State:
+async def read(state: State, runtime: Runtime[Context]) -> State:
     """Read the turn, see whether it loops, and decide."""
+    context = runtime.context
     *earlier, last = state["turns"]
-    turns = [*earlier, read_turn(last, earlier, examines=runtime.context.rules.examines)]
-    decision = decide(turns, runtime.context.rules)
+    turn = read_turn(last, earlier, examines=context.rules.examines)
+    if context.loops is not None:
+        before = [request for asked in earlier for request in asked["requests"]]
+        address = address_of(context, "judge", f"loop_check/{state['calls']}")
+        try:
+            turn = with_repeats(turn, await context.loops.repeated(turn["requests"], before, address))
+        except CallFailed as failure:
+            detail = f"{failure.reason}: {failure}"
+            return {"turns": [*earlier, turn], "next": "end", "status": LOOP_CHECK_FAILED, "detail": detail}
+    turns = [*earlier, turn]
+    decision = decide(turns, context.rules)
     return {"turns": turns, "next": decision.next, "status": decision.status, "detail": decision.detail}
 
 

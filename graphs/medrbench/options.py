@@ -37,6 +37,14 @@ OPTIONS = (
         run_only=True,
     ),
     Option(
+        "loop-check",
+        "who tells repeated requests from new ones: names (deterministic, no model) or judge (a model)",
+        choices=("names", "judge"),
+        default="names",
+        run_only=True,
+    ),
+    Option("judge", "with --loop-check judge: the model SPEC that is asked"),
+    Option(
         "final-turn",
         "warn the doctor before its last turn, ask for a conclusion after it, or neither",
         choices=("warn", "ask", "none"),
@@ -92,7 +100,24 @@ def policies_of(setting: str, options: Mapping[str, Any]) -> tuple[tuple[str, st
         ("on-loop", rules.on_loop),
         ("final-turn", rules.final_turn),
         ("examiner", RECORDS if options["examiner"] == RECORDS else "model"),
+        *([("loop-check", "judge")] if loops_judged(options) else []),
     )
+
+
+def loops_judged(options: Mapping[str, Any]) -> bool:
+    """Whether a model tells repeated requests from new ones."""
+    return bool(options.get("loop-check", "names") == "judge")
+
+
+def roles_of(options: Mapping[str, Any]) -> dict[str, str | None]:
+    """The models needed besides the doctor: role -> SPEC, or None where none is named."""
+    roles: dict[str, str | None] = {}
+    if set(settings_of(options)) & EXAMINING:
+        if options["examiner"] != RECORDS:
+            roles["examiner"] = options["examiner"]
+        if loops_judged(options):
+            roles["judge"] = options["judge"]
+    return roles
 
 
 def prompt_names(options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -103,6 +128,8 @@ def prompt_names(options: Mapping[str, Any]) -> tuple[str, ...]:
         names.append("reask.v1")
         if options["examiner"] != RECORDS:
             names.append("examiner.v1")
+        if loops_judged(options):
+            names.append("loop_check.v1")
     if set(settings) - EXAMINING:
         names.append("reask.answer.v1")
     if "one_turn" in settings:

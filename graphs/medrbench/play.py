@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphs.medrbench.graph import build_graph, recursion_limit
+from graphs.medrbench.loops import JudgedLoops
 from graphs.medrbench.metrics import SCORED_STATUSES
 from graphs.medrbench.options import EXAMINING, rules_of
 from graphs.medrbench.policy import LOOP_STOPPED, MAX_TURNS
 from graphs.medrbench.seats import ModelExaminer, RecordsExaminer
-from graphs.medrbench.state import Context, Examiner, State
+from graphs.medrbench.state import Context, Examiner, LoopCheck, State
 from judge.benchmark import Case, Transcript, Unit
 from judge.models.chat import ChatModel
 from judge.prompting import Prompts
@@ -28,10 +29,22 @@ class ExaminationPlayer:
         if unit.setting in EXAMINING and "no_ancillary_tests" in case.record["flags"]:
             return Transcript("no_ancillary_tests", "the summary has no tests that could be asked for")
         rules = rules_of(unit.setting, self._options)
-        context = Context(unit, models["doctor"], examiner_of(models, self._prompts), self._prompts, rules)
+        context = Context(
+            unit,
+            models["doctor"],
+            examiner_of(models, self._prompts),
+            self._prompts,
+            rules,
+            loops_of(models, self._prompts),
+        )
         start: State = {"case": dict(case.record)}
         config: Any = {"recursion_limit": recursion_limit(rules.max_turns)}
         return transcript_of(await self._graph.ainvoke(start, context=context, config=config), unit.setting)
+
+
+def loops_of(models: Mapping[str, ChatModel], prompts: Prompts) -> LoopCheck | None:
+    """The model that checks for loops, if one does."""
+    return JudgedLoops(models["judge"], prompts) if "judge" in models else None
 
 
 def examiner_of(models: Mapping[str, ChatModel], prompts: Prompts) -> Examiner:

@@ -12,6 +12,7 @@ Next = Literal["examine", "reask", "conclude", "end"]
 #: Statuses of an examination; every other status is an error of a call.
 CONCLUDED, MAX_TURNS, LOOP_STOPPED = "concluded", "max_turns", "loop_stopped"
 PARSE_FAILED, EMPTY, EXAMINER_FAILED = "parse_failed", "empty", "examiner_failed"
+LOOP_CHECK_FAILED = "loop_check_failed"
 
 #: Replies without answer that asking again can help; of others (truncated, refused) it cannot.
 ASKED_AGAIN = frozenset({"empty_reply"})

@@ -25,15 +25,19 @@ def read_turn(turn: dict[str, Any], earlier: Sequence[dict[str, Any]], *, examin
     requests = split_requests(field) if field and not asks_nothing(field) else []
     before = [request for asked in earlier for request in asked["requests"]]
     repeats = repeated(requests, before)
-    return turn | {
+    read = turn | {
         "reasoning": sections.reasoning,
         "field": field,
         "requests": requests,
         "answer": _answer(text, sections, examines=examines),
-        "repeats": repeats,
-        "looping": bool(requests) and all(repeats),
         "flags": _flags(turn, field, requests, examines=examines),
     }
+    return with_repeats(read, repeats)
+
+
+def with_repeats(turn: dict[str, Any], repeats: list[bool]) -> dict[str, Any]:
+    """A turn with the verdict on each of its requests; it loops if all of them repeat earlier ones."""
+    return turn | {"repeats": repeats, "looping": bool(repeats) and all(repeats)}
 
 
 def repeated(requests: Sequence[str], before: Sequence[str]) -> list[bool]:

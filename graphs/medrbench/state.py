@@ -68,6 +68,17 @@ class Examiner(Protocol):
         """
 
 
+class LoopCheck(Protocol):
+    """Says which requests repeat earlier ones, in place of the deterministic check."""
+
+    async def repeated(self, requests: Sequence[str], before: Sequence[str], address: Address) -> list[bool]:
+        """Per request, whether it repeats an earlier one.
+
+        Raises:
+            CallFailed: it cannot say.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """Settings of the run and the models asked; never part of the state."""
@@ -77,3 +88,4 @@ class Context:
     examiner: Examiner
     prompts: Prompts
     rules: Rules
+    loops: LoopCheck | None = None
