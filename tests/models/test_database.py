@@ -214,7 +214,7 @@ u@h: /mnt/ssh fuse.sshfs rw 0 0
 systemd-1 /mnt/auto autofs rw 0 0
 server:/auto /mnt/auto nfs rw 0 0
 /dev/sdc1 /mnt/ntfs fuseblk rw 0 0
-tmpfs /tmp tmpfs rw
+tmpfs /scratch tmpfs rw
 broken
 """
 
@@ -223,7 +223,7 @@ broken
     ("place", "network"),
     [("/srv/run", False), ("/home/u/run", True), ("/home/local/run", False), ("/home", True), ("/homes/u", False),
      ("/mnt/two words/run", True), ("/mnt/tab\there/run", True), ("/mnt/ssh/run", True), ("/mnt/auto/run", True),
-     ("/mnt/ntfs/run", False), ("/tmp/run", False)],
+     ("/mnt/ntfs/run", False), ("/scratch/run", False)],
 )  # fmt: skip
 def test_given_the_table_of_mounts_when_a_place_is_looked_up_then_its_closest_mount_decides(
     tmp_path: Path, place: str, network: bool
