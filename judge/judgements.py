@@ -112,10 +112,10 @@ class Judgements:
 
 
 class StepCounts(NamedTuple):
-    """How many steps, of the output and of the reference, a judge had before it."""
+    """How many steps, of the output and of the reference, a judge had before it; None where it did not judge them."""
 
-    steps: int
-    reference_steps: int
+    steps: int | None
+    reference_steps: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,8 @@ class CaseLabels:
         stored: the judge's own values of metrics by our names, as far as the file has them.
         steps: texts of the judged steps; empty if there are none or the file does not give them all.
         reference_steps: texts of the reference steps, likewise.
+        whole: whether all steps were before the judge, so that where there is no label there was no step; else, as in
+            a file of single labels, a kind without labels was not judged.
     """
 
     case_id: str
@@ -137,19 +139,21 @@ class CaseLabels:
     stored: Mapping[str, float] = field(default_factory=dict, hash=False)
     steps: tuple[str, ...] = field(default=(), repr=False)
     reference_steps: tuple[str, ...] = field(default=(), repr=False)
+    whole: bool = False
 
     @property
     def counts(self) -> StepCounts | None:
         """How many steps were judged; None where the judge did not judge steps at all."""
-        judged_steps = self.stored or any(found.kind in STEP_KINDS for found in self.judgements)
-        if not judged_steps:
+        if not self.whole and not any(found.kind in STEP_KINDS for found in self.judgements):
             return None
         return StepCounts(
-            max(len(self.steps), self._items("effectiveness")), max(len(self.reference_steps), self._items("match"))
+            self._count(self.steps, "effectiveness"),
+            self._count(self.reference_steps, "match"),
         )
 
-    def _items(self, kind: str) -> int:
-        return max((found.item + 1 for found in self.judgements if found.kind == kind), default=0)
+    def _count(self, texts: tuple[str, ...], kind: str) -> int | None:
+        items = max((found.item + 1 for found in self.judgements if found.kind == kind), default=0)
+        return max(len(texts), items) if self.whole or items else None
 
     @property
     def view(self) -> Judgements:

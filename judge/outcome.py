@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A finite score, usually in [0, 1]."""
+    """A finite score, usually in [0, 1].
+
+    Attributes:
+        empty: whether the denominator was empty, so that the value is a convention; reports count these.
+    """
 
     value: float
+    empty: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):

@@ -99,17 +99,31 @@ def load_prompts(
         package: import package that holds ``<benchmark>/<name>.md``.
 
     Raises:
-        SpecError: the folder does not exist or replaces none of these prompts, or a text in it uses a variable that
-            does not exist.
+        SpecError: the folder does not exist or replaces none of these prompts, a file in it has a name that no prompt
+            has, or a text in it uses a variable that does not exist.
         DataError: a file cannot be read.
     """
     if folder is not None and not folder.is_dir():
         raise SpecError(f"--prompts {folder}: no such folder")
     own = {name: _own_file(folder, benchmark, name) for name in names} if folder else {}
+    if folder is not None:
+        _refuse_misspelt(folder, benchmark, package)
     if folder is not None and not any(own.values()):
         raise SpecError(f"--prompts {folder}: holds none of this run's prompts: {', '.join(f'{n}.md' for n in names)}")
     shipped = importlib.resources.files(package) / benchmark
     return Prompts({name: _prompt(name, shipped / f"{name}.md", own.get(name)) for name in names})
+
+
+def _refuse_misspelt(folder: Path, benchmark: str, package: str) -> None:
+    """A file that replaces nothing would leave our text in its place without a word."""
+    folders = [place for place in importlib.resources.files(package).iterdir() if place.is_dir()]
+    shipped = {place.name: {file.name for file in place.iterdir()} for place in folders}
+    known = {name for names in shipped.values() for name in names}
+    strangers = [path for path in sorted(folder.glob("*.md")) if path.name not in known]
+    strangers += [path for path in sorted((folder / benchmark).glob("*.md")) if path.name not in shipped[benchmark]]
+    strangers = [path for path in strangers if path.name.casefold() != "readme.md"]
+    if strangers:
+        raise SpecError(f"{strangers[0]}: no prompt has this name; there are: {', '.join(sorted(shipped[benchmark]))}")
 
 
 def _prompt(name: str, shipped: Traversable, own: Path | None) -> Prompt:

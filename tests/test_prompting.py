@@ -85,7 +85,7 @@ def test_given_both_layouts_when_prompts_are_loaded_then_the_folder_itself_wins(
 def test_given_a_folder_that_replaces_nothing_when_prompts_are_loaded_then_the_error_names_the_files(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "other.md").write_text("x", encoding="utf-8")
+    (tmp_path / "reask.en.v1.md").write_text("x", encoding="utf-8")
     with pytest.raises(SpecError, match=rf"holds none of this run's prompts: {NAMES[0]}\.md"):
         load_prompts("caremedeval", NAMES, tmp_path)
 
@@ -118,3 +118,11 @@ def test_given_ones_own_prompt_without_a_variable_when_loaded_then_the_run_can_s
     (tmp_path / f"{NAMES[0]}.md").write_text("{{question}}", encoding="utf-8")
     prompts = load_prompts("caremedeval", NAMES, tmp_path)
     assert any("does not use {{options}}" in omission for omission in prompts.omissions())
+
+
+def test_given_a_misspelt_file_when_prompts_are_loaded_then_the_error_names_it(tmp_path: Path) -> None:
+    (tmp_path / f"{NAMES[0]}.md").write_text("{{question}}", encoding="utf-8")
+    (tmp_path / "reask.fr.md").write_text("Encore.", encoding="utf-8")
+    (tmp_path / "README.md").write_text("My prompts.", encoding="utf-8")
+    with pytest.raises(SpecError, match=r"reask\.fr\.md: no prompt has this name; there are: .*reask\.fr\.v1\.md"):
+        load_prompts("caremedeval", NAMES, tmp_path)

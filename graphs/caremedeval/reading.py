@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from judge.replies import read_options
 
+#: What may stand around a letter in a list: "A.", "(b)", "**C**".
+_AROUND = " \t\r\n\u00a0().:*[]"
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -40,7 +43,7 @@ def read_answer(text: str, options: Mapping[str, str]) -> Answer:
 def take_letters(given: Sequence[str], options: Mapping[str, str]) -> Answer:
     """Letters that came as a list; when none of several is an option, that is no answer and not "none of them"."""
     by_letter = {key.casefold(): key for key in options}
-    named = [letter.strip().casefold() for letter in given]
+    named = [letter.strip(_AROUND).casefold() for letter in given]
     chosen = sorted({by_letter[letter] for letter in named if letter in by_letter})
     return Answer(
         chosen=chosen if chosen or not named else None,

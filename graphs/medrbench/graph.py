@@ -124,7 +124,9 @@ def _with_turn(state: State, turn: dict[str, Any]) -> list[dict[str, Any]]:
     turns = state["turns"]
     unread = state["next"] == "reask" and turns and not turns[-1]["unscored"]
     if unread:
-        return [*turns[:-1], turn | {"asks": 2, "unread": turns[-1]["text"]}]
+        # what a person told the doctor after the unreadable reply moved the answer all the same
+        steered = {"note": turns[-1]["note"]} if "note" in turns[-1] else {}
+        return [*turns[:-1], turn | steered | {"asks": 2, "unread": turns[-1]["text"]}]
     return [*turns, turn]
 
 
@@ -133,7 +135,7 @@ async def read(state: State, runtime: Runtime[Context]) -> State:
     context = runtime.context
     *earlier, last = state["turns"]
     turn = read_turn(last, earlier, examines=context.rules.examines)
-    if context.loops is not None:
+    if context.loops is not None and not last["unscored"]:
         before = [request for asked in earlier for request in asked["requests"]]
         address = address_of(context, "judge", f"loop_check/{state['calls']}")
         try:

@@ -304,6 +304,7 @@ def _reasoning(row: _Row) -> CaseLabels:
         dict(_stored(row)),
         tuple(step.text("step") for step in steps),
         tuple(step.text("step") for step in reference),
+        whole=True,
     )
 
 

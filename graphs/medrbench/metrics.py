@@ -57,6 +57,8 @@ def score(record: Mapping[str, Any], transcript: Transcript) -> dict[str, Outcom
     outcomes: dict[str, Outcome] = {EXACT.name: _exact(record, transcript)}
     if data["setting"] not in EXAMINING:
         return outcomes
+    if transcript.status == STEPS_ONLY:
+        return outcomes | {m.name: Unscored(STEPS_ONLY, "there is no dialogue, only labels") for m in EXAMINATION}
     return outcomes | {name: Scored(value) for name, value in _examination(record, data["turns"]).items()}
 
 
@@ -80,17 +82,19 @@ def normalised(text: str) -> str:
 
 
 def _examination(record: Mapping[str, Any], turns: list[dict[str, Any]]) -> dict[str, float]:
-    asked = [turn["requests"] for turn in turns]
-    found = exam_scores(asked, entries_of(record))
+    """What it asks for in a conclusion, after its last round, is counted as a request but meets no test."""
+    entries = entries_of(record)
+    said = exam_scores([turn["requests"] for turn in turns], entries)
+    found = exam_scores([turn["requests"] for turn in turns if turn["kind"] != "conclusion"], entries)
     repeats = sum(sum(turn["repeats"]) for turn in turns)
     return {
         PRECISION.name: found.precision,
         RECALL.name: found.recall,
         F1.name: found.f1,
         TURNS.name: float(len(turns)),
-        REQUESTS.name: float(found.requests),
-        DISTINCT.name: float(found.distinct),
-        REPEATS.name: repeats / found.requests if found.requests else 0.0,
+        REQUESTS.name: float(said.requests),
+        DISTINCT.name: float(said.distinct),
+        REPEATS.name: repeats / said.requests if said.requests else 0.0,
         LOOPED.name: float(any(turn["looping"] for turn in turns)),
         UNAVAILABLE.name: float(sum(len(turn.get("unavailable", ())) for turn in turns)),
     }

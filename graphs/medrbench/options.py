@@ -110,13 +110,19 @@ def loops_judged(options: Mapping[str, Any]) -> bool:
 
 
 def roles_of(options: Mapping[str, Any]) -> dict[str, str | None]:
-    """The models needed besides the doctor: role -> SPEC, or None where none is named."""
+    """The models needed besides the doctor: role -> SPEC, or None where none is named.
+
+    Raises:
+        SpecError: a judge is named for whom there is nothing to judge.
+    """
     roles: dict[str, str | None] = {}
     if set(settings_of(options)) & EXAMINING:
         if options["examiner"] != RECORDS:
             roles["examiner"] = options["examiner"]
         if loops_judged(options):
             roles["judge"] = options["judge"]
+    if options.get("judge") and "judge" not in roles:
+        raise SpecError("--judge goes with --loop-check judge, in a setting in which examinations are asked for")
     return roles
 
 

@@ -15,6 +15,7 @@ from graphs.medrbench.state import Context, Examiner, LoopCheck, State
 from judge.benchmark import Case, Transcript, Unit
 from judge.models.chat import ChatModel
 from judge.prompting import Prompts
+from judge.replies.steps import split_steps
 
 
 class ExaminationPlayer:
@@ -65,6 +66,8 @@ def transcript_of(end: Mapping[str, Any], setting: str) -> Transcript:
         "answer": answer,
         "first_looping_turn": looping,
     }
+    if setting not in EXAMINING:  # elsewhere several turns reason, and labels do not say of which they are
+        data["steps"] = split_steps(turns[-1]["text"]) if turns else []
     return Transcript(end["status"], end["detail"], tuple(flags_of(setting, end["status"], turns, answer)), data)
 
 

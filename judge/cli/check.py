@@ -67,7 +67,7 @@ check = click.Command(
     "check",
     callback=_check,
     params=[
-        click.Option(["--model"], required=True, metavar="SPEC", help="The model to check."),
+        click.Option(["--model"], required=True, metavar="SPEC", help="The model to check; any SPEC but replay:FILE."),
         click.Option(["--api-key-env"], metavar="NAME", help="Environment variable that holds the key."),
         click.Option(["--timeout"], type=FiniteRange(min=0, min_open=True), default=120.0, show_default=True,
                      metavar="SECONDS", help="Longest time one request may take."),

@@ -15,6 +15,9 @@ from judge.errors import MedjudgeError
 if TYPE_CHECKING:
     from judge.benchmark import Benchmark
 
+#: A finding names no more places than this.
+MOST_EXAMPLES = 10
+
 data_group = click.Group("data", help="Audit a data set; fetch optional models.")
 
 
@@ -39,7 +42,8 @@ def _audit(benchmark: Benchmark, data: Path, as_json: bool) -> None:
     for finding in report.findings:
         click.echo(f"{finding.severity:8} {finding.count:5}  {finding.text}")
         if finding.examples:
-            click.echo(f"{'':16}{'; '.join(finding.examples)}")
+            more = "; ..." if len(finding.examples) >= MOST_EXAMPLES and finding.count > len(finding.examples) else ""
+            click.echo(f"{'':16}{'; '.join(finding.examples)}{more}")
 
 
 data_group.add_command(BenchmarkGroup("audit", build=_build_audit, help="What is odd in a benchmark's data."))
@@ -64,5 +68,6 @@ fetch_group.add_command(
         "embedded",
         callback=_fetch_embedded,
         help="A real small chat model for trying things without network: SmolLM2-135M-Instruct, 100 MB, Apache-2.0.",
+        short_help="A small real chat model that runs here.",
     )
 )

@@ -47,9 +47,13 @@ def _list(as_json: bool) -> None:
         click.echo(f"  licence   {benchmark['licence']}")
         for option in benchmark["options"]:
             kind = "setting  " if option["setting"] else "option   "
-            click.echo(f"  {kind} --{option['name']} {'|'.join(option['choices'])}  {option['help']}")
+            choices = f" {'|'.join(option['choices'])}" if option["choices"] else ""
+            default = "" if option["default"] is None else f"  [default: {option['default']}]"
+            click.echo(f"  {kind} --{option['name']}{choices}  {option['help']}{default}")
+        names = max(len(metric["name"]) for metric in benchmark["metrics"])
+        titles = max(len(metric["title"]) for metric in benchmark["metrics"])
         for metric in benchmark["metrics"]:
-            click.echo(f"  metric    {metric['name']:14} {metric['title']:32} {metric['signature']}")
+            click.echo(f"  metric    {metric['name']:{names}}  {metric['title']:{titles}}  {metric['signature']}")
 
 
 list_command = click.Command(

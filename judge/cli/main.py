@@ -56,8 +56,8 @@ def cli() -> None:
     Start with `medjudge list`, or `medjudge check --model SPEC`. A model SPEC is one of openai:NAME,
     http://HOST:PORT/v1#NAME, hf:PATH, provider:NAME, embedded, replay:FILE.
 
-    Exit codes: 0 done; 1 finished, but errors left cases unscored or ended the run early; 2 usage or bad input;
-    130 interrupted.
+    Exit codes: 0 done; 1 finished, but errors left cases unscored or ended the run early; 2 usage, bad input or a model
+    that cannot be reached; 130 interrupted.
     """
 
 

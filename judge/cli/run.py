@@ -37,6 +37,7 @@ def _build(benchmark: Benchmark) -> click.Command:
         callback=callback,
         params=[*_model_params(), *benchmark_options(benchmark.options, required=True), *_run_params(), json_option()],
         help=f"{benchmark.title}: {benchmark.about}.",
+        short_help=f"Run {benchmark.title}, or continue a run of it.",
     )
 
 
@@ -47,11 +48,14 @@ def _model_params() -> list[click.Parameter]:
         click.Option(["--out"], type=DIRECTORY, metavar="RUN_DIR", help="Folder for the run.  [default: below runs/]"),
         click.Option(["--limit"], type=click.IntRange(min=1), metavar="N", help="Only the first N cases."),
         click.Option(["--case", "cases"], multiple=True, metavar="ID", help="Only this case; may be repeated."),
-        click.Option(["--epochs"], type=click.IntRange(min=1), default=1, metavar="K", help="Ask each case K times."),
-        click.Option(["--temperature"], type=FiniteRange(0, 2), help="Sent only if given."),
-        click.Option(["--max-tokens"], type=click.IntRange(min=1), help="Longest reply; sent only if given."),
+        click.Option(["--epochs"], type=click.IntRange(min=1), default=1, show_default=True, metavar="K",
+                     help="Ask each case K times."),
+        click.Option(["--temperature"], type=FiniteRange(0, 2), metavar="T",
+                     help="Sent only if given; else the server's default holds (hf: 0)."),
+        click.Option(["--max-tokens"], type=click.IntRange(min=1), metavar="N",
+                     help="Longest reply in tokens; sent only if given, else the server's default holds (hf: 1024)."),
         click.Option(["--extra-body"], metavar="JSON", help="More fields for the request body, as a JSON object."),
-    ]
+    ]  # fmt: skip
 
 
 def _run_params() -> list[click.Parameter]:
@@ -97,6 +101,8 @@ def _run(benchmark: Benchmark, values: dict[str, Any]) -> int:
     watcher: Watcher = watcher_for(sys.stderr)
     job = run_new(request, watcher) if resume is None else run_resumed(resume, request, retry, watcher)
     finished = asyncio.run(job)
+    if values["cache"] is not None and finished.report["spec"]["generation"]["temperature"] != 0:
+        click.echo("Note: --cache was not used: it shares answers at --temperature 0 only.", err=True)
     return _report(finished, as_json=as_json)
 
 

@@ -118,9 +118,10 @@ def _print_case(entries: list[dict[str, Any]]) -> None:
             click.secho(f"--- {one_line(heading)}", bold=True)
             click.echo(printable(text))
         click.secho("--- scores", bold=True)
+        width = max(map(len, entry["scores"]), default=0)
         for name, value in entry["scores"].items():
             shown = f"unscored ({value['unscored']})" if isinstance(value, dict) else number(value)
-            click.echo(f"{name:16} {shown}")
+            click.echo(f"{name:{width}}  {shown}")
         for exchange in entry["exchanges"]:
             click.echo(f"{exchange['address']} attempt {exchange['attempt']}: {one_line(_outcome(exchange))}")
         click.echo()

@@ -42,6 +42,7 @@ def _build(benchmark: Benchmark) -> click.Command:
         callback=callback,
         params=[*_case_params(), *benchmark_options(simulator.options, required=True), *_session_params()],
         help=f"{benchmark.title}: a person is the doctor, or follows a model turn by turn and steers it.",
+        short_help=f"A person is the doctor in {benchmark.title}.",
     )
 
 

@@ -28,6 +28,7 @@ EMPTY_RULES: tuple[EmptyRule, ...] = get_args(EmptyRule)
 
 EMPTY_DENOMINATOR = "empty_denominator"
 MISSING_LABEL = "missing_label"
+NOT_JUDGED = "not_judged"
 
 _SOURCE = "MedR-Bench (arXiv 2503.04691), reasoning evaluation"
 _EFFECTIVE = ("effective", EFFECTIVE)
@@ -114,29 +115,41 @@ def effective_correct(labels: Sequence[Effectiveness | None], correct: Mapping[i
 
 
 def score_reasoning(
-    judgements: Judgements, *, steps: int, reference_steps: int, empty: EmptyRule = "0"
+    judgements: Judgements, *, steps: int | None, reference_steps: int | None, empty: EmptyRule = "0"
 ) -> dict[str, Outcome]:
     """All metrics of this family from one judge's labels of kinds effectiveness, factuality and match.
 
     Args:
-        steps: how many the text has; one that was not judged is a missing label.
+        steps: how many the text has; one that was not judged is a missing label. None: they were not to be judged.
         reference_steps: how many the case has, likewise.
 
     Raises:
         ValueError: a label is of the wrong kind, or of a step that there is not.
     """
+    return _score_steps(judgements, steps, empty) | _score_reference(judgements, reference_steps, empty)
+
+
+def _score_steps(judgements: Judgements, steps: int | None, empty: EmptyRule) -> dict[str, Outcome]:
+    if steps is None:
+        missing = Unscored(NOT_JUDGED, "the judge did not judge which steps are effective")
+        return {EFFICIENCY.name: missing, FACTUALITY.name: missing}
     labels = [
         None if given is None else read_effectiveness(_text(given))
         for given in _by_index(judgements, "effectiveness", steps)
     ]
     facts = _by_index(judgements, "factuality", steps)
     correct = {index: _truth(given) for index, given in enumerate(facts) if given is not None}
-    matched = [None if given is None else _truth(given) for given in _by_index(judgements, "match", reference_steps)]
     return {
         EFFICIENCY.name: efficiency(labels, empty=empty),
         FACTUALITY.name: factuality(effective_correct(labels, correct), empty=empty),
-        COMPLETENESS.name: completeness(matched, empty=empty),
     }
+
+
+def _score_reference(judgements: Judgements, reference_steps: int | None, empty: EmptyRule) -> dict[str, Outcome]:
+    if reference_steps is None:
+        return {COMPLETENESS.name: Unscored(NOT_JUDGED, "the judge did not judge the reference steps")}
+    matched = [None if given is None else _truth(given) for given in _by_index(judgements, "match", reference_steps)]
+    return {COMPLETENESS.name: completeness(matched, empty=empty)}
 
 
 def empty_denominators(labels: Sequence[Effectiveness | None], matched: Sequence[bool | None]) -> tuple[str, ...]:
@@ -156,7 +169,7 @@ def _share(hits: Sequence[bool | None], empty: EmptyRule, nothing: str) -> Outco
         return Unscored(MISSING_LABEL, f"{len(hits) - len(known)} of {len(hits)} labels are missing")
     if known:
         return Scored(sum(known) / len(known))
-    return Scored(0.0) if empty == "0" else Unscored(EMPTY_DENOMINATOR, f"there are {nothing}")
+    return Scored(0.0, empty=True) if empty == "0" else Unscored(EMPTY_DENOMINATOR, f"there are {nothing}")
 
 
 def _by_index(judgements: Judgements, kind: str, count: int) -> list[Label | None]:

@@ -93,6 +93,18 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
 
 
+#: How servers that send no such header say it in their message.
+_HINT = re.compile(r"\b(?:retry|try again) in (\d+(?:\.\d+)?) ?(ms|s)\b", re.IGNORECASE)
+
+
+def wait_named(headers: Mapping[str, str], text: str) -> float | None:
+    """Seconds the server asks us to wait, in a header or else in its message."""
+    named = retry_after(headers)
+    if named is not None or (hint := _HINT.search(text[:4000])) is None:
+        return named
+    return float(hint[1]) / (1000 if hint[2].lower() == "ms" else 1)
+
+
 def _number(text: str) -> float | None:
     try:
         value = float(text)
@@ -114,7 +126,9 @@ _CONTEXT_MARKS = (
     "max_model_len",
     "longer than the maximum model length",
 )
-_QUOTA_MARKS = ("insufficient_quota", "billing_hard_limit", "exceeded your current quota", "insufficient credits")
+_QUOTA_MARKS = ("insufficient_quota", "billing_hard_limit", "insufficient credits")
+#: No credit left, or, where the server says when to come back, too many calls a minute.
+_QUOTA_OR_RATE = "exceeded your current quota"
 _MODEL_MARKS = re.compile(
     r"model_not_found|(?:unknown|invalid|no such) model|model\b[^.]{0,100}?\b(?:not found|not exist)", re.IGNORECASE
 )
@@ -134,11 +148,12 @@ def failure_of(status: int, headers: Mapping[str, str], text: str, *, any_succes
     message = f"HTTP {status}: {error_message(text)}"
     if status == 413 or (status != 429 and any(mark in lower for mark in _CONTEXT_MARKS)):
         return ContextExceeded(f"the prompt does not fit the model's context window ({message})")
-    if status == 402 or any(mark in lower for mark in _QUOTA_MARKS):
+    wait = wait_named(headers, text)
+    if status == 402 or any(mark in lower for mark in _QUOTA_MARKS) or (_QUOTA_OR_RATE in lower and wait is None):
         return Refused(f"the account has no credit left ({message})")
     if status in RETRYABLE_STATUS or status >= 500:
         reason = "rate_limited" if status == 429 else "server_error"
-        return Retryable(reason, message, wait=retry_after(headers), status=status)
+        return Retryable(reason, message, wait=wait if status in (429, 503) else retry_after(headers), status=status)
     if status == 401:
         return Refused(f"the server refuses the key ({message})")
     if status in _REFUSING and not any_success:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -16,14 +17,17 @@ from judge.report.text import one_line, printable
 
 T = TypeVar("T")
 
-#: Width of tables where there is no terminal to ask.
+#: Width of tables where neither a terminal nor COLUMNS says one.
 PIPE_WIDTH = 120
 
 
 def console() -> Console:
     """Standard output; wide enough for the tables when it is a pipe. Brackets in names are no markup."""
     plain = Console(highlight=False, markup=False, emoji=False)
-    return plain if plain.is_terminal else Console(highlight=False, markup=False, emoji=False, width=PIPE_WIDTH)
+    if plain.is_terminal:
+        return plain
+    width = shutil.get_terminal_size((PIPE_WIDTH, 0)).columns  # COLUMNS, if it is set
+    return Console(highlight=False, markup=False, emoji=False, width=width)
 
 
 def print_report(report: Mapping[str, Any], *, breakdowns: bool = False) -> None:
@@ -35,8 +39,9 @@ def print_report(report: Mapping[str, Any], *, breakdowns: bool = False) -> None
     for setting in report["settings"]:
         for table in metric_tables(setting, out):
             out.print(table)
-        for line in status_lines(report["benchmark"], setting, report["scored_statuses"]):
-            out.print(f"  {line}")
+        lines = status_lines(report["benchmark"], setting, report["scored_statuses"])
+        for line in [*(f"  {line}" for line in lines), *([""] if lines else [])]:
+            out.print(line)
         if breakdowns:
             for name, groups in setting["by"].items():
                 for table in breakdown_tables(setting, name, groups, out):
@@ -44,25 +49,43 @@ def print_report(report: Mapping[str, Any], *, breakdowns: bool = False) -> None
     out.print(signature_table(report["settings"]))
     if report["tokens"]:
         out.print(token_table(report["tokens"]))
-    for warning in report["warnings"]:
-        out.print(f"Note: {one_line(warning)}.")
+    for note in _notes(report):
+        out.print(f"Note: {one_line(note)}.")
+
+
+def _notes(report: Mapping[str, Any]) -> list[str]:
+    """What must stand beside the numbers, and which numbers are not shown."""
+    unshown = report["judges"] if report["judge"] is None else []
+    stored = f"judgements by {', '.join(unshown)} are stored; medjudge score RUN_DIR --judge NAME scores by them"
+    return [*report["warnings"], *([stored] if unshown else [])]
 
 
 def heading(report: Mapping[str, Any]) -> list[str]:
     spec = report["spec"]
     settings = f"{report['benchmark']} · {report['model']}"
+    judged = [_judged(report["judge"])] if report["judge"] else []
     if spec["model"]["kind"] == "imported":
-        return [settings, " · ".join([*_chosen(spec), "predictions made elsewhere"])]
+        return [settings, " · ".join([*_chosen(spec), "predictions made elsewhere"]), *judged]
     asked = [f"{key} {value}" for key, value in spec["generation"].items() if value not in (None, {})]
-    counted = [f"epochs {spec['epochs']}"] if spec["epochs"] > 1 else []
-    rest = [*_chosen(spec), *(asked or ["temperature and reply length: the server's defaults"]), *counted]
+    epochs = [f"epochs {spec['epochs']}"] if spec["epochs"] > 1 else []
+    unasked = "a person" if spec["model"]["kind"] == "human" else "temperature and reply length: the server's defaults"
+    rest = [*_chosen(spec), *(asked or [unasked]), *epochs]
     state = [] if report["state"] == "complete" else ["NOT FINISHED: what is missing counts as unscored (not_run)"]
-    return [settings, " · ".join(rest), *state]
+    return [settings, " · ".join(rest), *judged, *state]
+
+
+def _judged(judge: Mapping[str, Any]) -> str:
+    """Whose judgements the judged metrics rest on; their signatures do not say it."""
+    parts = [f"judged by {judge['name']}"]
+    if judge.get("file"):
+        named = f" (it holds labels by {', '.join(judge['judges'])})" if judge.get("judges") else ""
+        parts.append(f"labels imported from {judge['file']}{named}")
+    return one_line(" · ".join(parts))
 
 
 def _chosen(spec: Mapping[str, Any]) -> list[str]:
     """The benchmark's options, and which cases when not all."""
-    options = [f"{key} {value}" for key, value in spec["options"].items() if isinstance(value, str)]
+    options = [f"{key} {value}" for key, value in spec["options"].items() if isinstance(value, str | int)]
     few = ["chosen cases only"] if spec["cases"] else []
     first = [f"first {spec['limit']} cases only"] if spec["limit"] is not None else []
     return [*options, *few, *first]
@@ -88,7 +111,7 @@ def titles(settings: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 def _scored(group: Mapping[str, Any]) -> str:
     """Units scored of all units; they are the same for all metrics of a benchmark unless a metric says otherwise."""
     counts = {metric["n_scored"] for metric in group["metrics"].values()}
-    shown = str(min(counts)) if len(counts) == 1 else f"{min(counts)}-{max(counts)}"
+    shown = str(min(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     return f"{shown} / {group['n_units']}"
 
 
@@ -113,8 +136,9 @@ def metric_tables(setting: Mapping[str, Any], out: Console) -> list[Table]:
 
 def metric_table(setting: Mapping[str, Any], columns: Sequence[str]) -> Table:
     most = max((metric["n_clusters"] for metric in setting["metrics"].values()), default=0)
-    clusters = f", {most} clusters"
-    title = f"{setting['setting']}: {setting['n_cases']} cases, {setting['n_units']} units{clusters}"
+    sizes = f"{counted(setting['n_cases'], 'case')}, {counted(setting['n_units'], 'unit')}"
+    scored = f"scored ones in {counted(most, 'cluster')}" if most else "none scored"
+    title = f"{setting['setting']}: {sizes}, {scored}"
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     table.add_column("metric", no_wrap=True)
     for column in columns:
@@ -221,6 +245,10 @@ def token_table(tokens: Iterable[Mapping[str, Any]]) -> Table:
         counts = [row["calls"], row["prompt"], row["completion"], row["reasoning"], row["unreported"]]
         table.add_row(row["role"], row["model"], row["source"], *(f"{count:,}" for count in counts))
     return table
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def number(value: float | None) -> str:

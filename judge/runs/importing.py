@@ -24,6 +24,9 @@ PREDICTION_KEYS = (
     "text", "content", "raw",
 )  # fmt: skip
 
+#: Keys under which data sets hold the right answer, too: beside another key for the prediction they may be either.
+GOLD_KEYS = ("answer", "answers")
+
 THINKING_KEYS = ("thinking_process", "thinking", "reasoning_content", "reasoning")
 
 
@@ -123,14 +126,16 @@ def read_predictions(file: Path, model_key: str | None = None) -> dict[str, Pred
         raise DataError(f"{file}: not UTF-8 text (byte {error.start})") from None
     try:
         whole = json.loads(text, object_pairs_hook=lambda pairs: _unique(file, pairs))
+    except RecursionError:
+        raise DataError(f"{file}: is nested too deeply to be read") from None
     except ValueError as error:
-        return _collect(file, _lines(file, text, str(error)))
+        return _collect(file, _lines(file, text, str(error)), model_key)
     if isinstance(whole, list):
-        return _collect(file, ((f"index {index}", item) for index, item in enumerate(whole)))
+        return _collect(file, ((f"index {index}", item) for index, item in enumerate(whole)), model_key)
     if isinstance(whole, dict) and not _is_entry(whole):
         of_model = _of_model(file, whole, model_key) if model_key is not None else whole
-        return {str(case): _unwrapped(value) for case, value in of_model.items()}
-    return _collect(file, iter([("line 1", whole)]))
+        return {str(case): _unwrapped(file, str(case), value) for case, value in of_model.items()}
+    return _collect(file, iter([("line 1", whole)]), model_key)
 
 
 def _lines(file: Path, text: str, as_json: str) -> Iterator[tuple[str, Any]]:
@@ -140,7 +145,7 @@ def _lines(file: Path, text: str, as_json: str) -> Iterator[tuple[str, Any]]:
             continue
         try:
             yield f"line {number}", json.loads(line, object_pairs_hook=lambda pairs: _unique(file, pairs))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             whole = f", and the file as a whole is not either ({as_json})" if number == 1 else ""
             raise DataError(f"{file}: line {number} is not JSON ({error}){whole}") from None
 
@@ -154,7 +159,9 @@ def _unique(file: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _collect(file: Path, entries: Iterator[tuple[str, Any]]) -> dict[str, Prediction]:
+def _collect(file: Path, entries: Iterator[tuple[str, Any]], model_key: str | None) -> dict[str, Prediction]:
+    if model_key is not None:
+        raise DataError(f"{file}: has one prediction for each case, not one of {model_key!r}; leave --model-key out")
     found: dict[str, Prediction] = {}
     for place, entry in entries:
         if not isinstance(entry, dict) or not _is_entry(entry):
@@ -164,7 +171,7 @@ def _collect(file: Path, entries: Iterator[tuple[str, Any]]) -> dict[str, Predic
             raise DataError(f"{file}: {place} has an id that is no text: {case!r}")
         if case in found:
             raise DataError(f"{file}: {place} names {case} a second time")
-        found[case] = _unwrapped(entry)
+        found[case] = _unwrapped(file, place, entry)
     return found
 
 
@@ -181,10 +188,16 @@ def _of_model(file: Path, whole: Mapping[str, Any], model_key: str) -> dict[str,
     return found
 
 
-def _unwrapped(value: Any) -> Prediction:
+def _unwrapped(file: Path, place: str, value: Any) -> Prediction:
     """The prediction, and the thinking beside it, inside an object that has one; anything else as it is."""
     if not isinstance(value, Mapping):
         return Prediction(value)
-    inside = next((value[key] for key in PREDICTION_KEYS if key in value), value)
+    first, *others = [key for key in PREDICTION_KEYS if key in value] or [""]
+    if first in GOLD_KEYS and (other := next((key for key in others if key not in GOLD_KEYS), "")):
+        raise DataError(
+            f"{file}: {place} has {first!r} and {other!r}, and {first!r} may be the right answer; "
+            'call the one that is the prediction "prediction"'
+        )
+    inside = value[first] if first else value
     thinking = next((value[key] for key in THINKING_KEYS if isinstance(value.get(key), str)), "")
     return Prediction(inside, thinking)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judge.benchmark import Benchmark, JudgedBenchmark, Transcript, Unit
-from judge.errors import DataError, SpecError
+from judge.benchmark import PENDING, Benchmark, JudgedBenchmark, Transcript, Unit
+from judge.errors import DataError, RunError, SpecError
 from judge.judgements import CaseLabels, Labels
 from judge.models.tokens import EstimateTokenizer
 from judge.runs.scoring import judged
@@ -42,7 +42,7 @@ def import_judgements(
 
     Raises:
         DataError: the file cannot be read, or labels a case that the run does not have.
-        RunError: the run has a judge of this name.
+        RunError: the run has a judge of this name, or a labelled case has not been played.
         SpecError: the benchmark knows no judgements, or the run has several units a case.
     """
     labels = judged(benchmark).read_labels(file, judge)
@@ -50,13 +50,25 @@ def import_judgements(
     by_case = _one_unit_a_case(units)
     if unknown := [record.case_id for record in labels.records if record.case_id not in by_case]:
         raise DataError(f"{file}: {len(unknown)} labelled cases are not in the run, the first is {unknown[0]!r}")
+    if early := [r.case_id for r in labels.records if by_case[r.case_id].status == PENDING]:
+        raise RunError(
+            f"{store.folder}: {len(early)} labelled cases have not been played, the first is {early[0]!r}; "
+            "finish the run before its outputs are labelled"
+        )
     other = tuple(record.case_id for record in labels.records if _differ(record, by_case[record.case_id]))
     rows = (
         (by_case[record.case_id].unit.key, item.to_row()) for record in labels.records for item in record.judgements
     )
     counts = {by_case[r.case_id].unit.key: list(r.counts) for r in labels.records if r.counts is not None}
     judged_units = [by_case[record.case_id].unit.key for record in labels.records]
-    facts = {**_facts(file, labels), "other_steps": len(other), "counts": counts, "units": judged_units}
+    key = judge or (labels.judges[0] if len(labels.judges) == 1 else None)
+    facts = {
+        **_facts(file, labels),
+        "judge_key": key,
+        "other_steps": len(other),
+        "counts": counts,
+        "units": judged_units,
+    }
     store.add_judge(name, facts, rows)
     return Imported(len(labels.records), other, len(units) - len(labels.records))
 
@@ -71,9 +83,14 @@ def _one_unit_a_case(units: Iterable[StoredUnit]) -> dict[str, StoredUnit]:
 
 
 def _differ(record: CaseLabels, stored: StoredUnit) -> bool:
-    """Whether the steps that were labelled are others than those of the transcript, where it has any."""
+    """Whether the steps that were labelled are others, or another number, than those of the transcript, if it has any.
+
+    A file may give no texts, or leave out the last steps, which then are missing in every denominator.
+    """
     steps = stored.transcript.data.get("steps") if stored.transcript is not None else None
-    return bool(record.steps) and steps is not None and list(record.steps) != list(steps)
+    if steps is None or record.counts is None or record.counts.steps is None:
+        return False
+    return record.counts.steps != len(steps) or (bool(record.steps) and list(record.steps) != list(steps))
 
 
 def _facts(file: Path, labels: Labels) -> dict[str, Any]:

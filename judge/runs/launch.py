@@ -282,11 +282,11 @@ async def run_resumed(folder: Path, request: Request, retry: Sequence[str], watc
     _check_retry(retry, known)
     store = open_run(folder, write=True)
     try:
-        if known & _meant(retry) or PENDING in known:
+        due = _meant(retry) | {PENDING}
+        if known & due:
             await _preflight(plan)
-        store.reopen(retry)
-        units = [stored.unit for stored in store.units(with_transcripts=False) if stored.status == PENDING]
-        return await _play(store, request, plan, units, watcher)
+        units = [stored.unit for stored in store.units(with_transcripts=False) if stored.status in due]
+        return await _play(store, request, plan, units, watcher, retry)
     finally:
         store.close()
 
@@ -329,13 +329,16 @@ async def _preflight(plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(notes))
 
 
-async def _play(store: RunStore, request: Request, plan: Plan, units: Sequence[Unit], watcher: Watcher) -> Finished:
+async def _play(
+    store: RunStore, request: Request, plan: Plan, units: Sequence[Unit], watcher: Watcher, retry: Sequence[str] = ()
+) -> Finished:
     if not units:
         if request.record:
             _recorder(request.record, store, plan.spec).close()
         return Finished(store.folder, rescore_run(store, request.benchmark), Ending(0, False, None))
     player = request.benchmark.player(plan.loaded, plan.spec.options, plan.prompts, plan.tokenizer)
     async with _opened(store, request, plan) as (door, models):
+        store.reopen(retry)  # not before everything that the user named could be opened: it sets paid answers aside
         runner = Runner(
             store,
             player,

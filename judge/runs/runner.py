@@ -60,15 +60,21 @@ class Runner:
         self._on_finish = on_finish
         self._played = 0
         self._error: MedjudgeError | None = None
+        self._fault: Exception | None = None
         self._interrupted = False
 
     async def play(self, units: Sequence[Unit]) -> Ending:
-        """Play the units; what is finished is stored whatever happens to the others."""
+        """Play the units; what is finished is stored whatever happens to the others.
+
+        A fault of ours outside of any case is raised only when what was in flight has been stored.
+        """
         queue = iter(units)
         with self._interruptible():
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self._workers, len(units))):
                     group.create_task(self._work(queue))
+        if self._fault is not None:
+            raise self._fault
         return Ending(self._played, self._interrupted, self._error)
 
     async def _work(self, queue: Iterator[Unit]) -> None:
@@ -78,13 +84,17 @@ class Runner:
             try:
                 transcript = await self._play_one(unit)
                 await self._store.finish(unit, transcript)
+                self._played += 1
+                self._on_finish(unit, transcript)
             except Interrupted:
                 return
             except MedjudgeError as error:  # the endpoint, the replay, the store or a prompt: no unit can be played
                 self._end(error)
                 return
-            self._played += 1
-            self._on_finish(unit, transcript)
+            except Exception as fault:
+                self._fault = self._fault or fault
+                self._door.stop()
+                return
 
     async def _play_one(self, unit: Unit) -> Transcript:
         """A fault of ours in one case must not take the others with it; it is a status like any other."""

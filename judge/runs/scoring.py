@@ -17,6 +17,7 @@ from judge.judgements import Judgements, StepCounts
 from judge.metrics.signature import Metric
 from judge.outcome import ERROR_REASONS, Outcome, Scored, Unscored
 from judge.runs.store import RunStore, StoredUnit
+from judge.settings import ModelSpec
 from judge.stats import bootstrap_interval, bounds, clustered_mean
 
 #: Seed of every bootstrap: the same stored scores always give the same interval.
@@ -37,6 +38,8 @@ class MetricSummary:
         bounds: the mean if every unscored unit had got the lowest, or the highest, value.
         maximum: best mean that any answers could reach on all cases of the group.
         n_scored, n_unscored: units.
+        n_empty: those of the scored units whose value is the convention for an empty denominator.
+        unscored: reason -> units.
     """
 
     metric: str
@@ -51,6 +54,8 @@ class MetricSummary:
     n_unscored: int
     n_cases: int
     n_clusters: int
+    n_empty: int
+    unscored: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +256,8 @@ def _metric(
         n_unscored=len(outcomes) - len(scored),
         n_cases=len(by_case),
         n_clusters=mean.n_clusters,
+        n_empty=sum(isinstance(outcome, Scored) and outcome.empty for _, outcome in outcomes),
+        unscored=dict(Counter(o.reason for _, o in outcomes if isinstance(o, Unscored)).most_common()),
     )
 
 
@@ -294,7 +301,10 @@ def report_of(store: RunStore, scorer: Scorer, settings: Sequence[SettingSummary
         "error_units": sum(count for status, count in statuses.items() if status in ERROR_REASONS),
         "settings": [asdict(setting) for setting in settings],
         "tokens": [asdict(count) for count in store.tokens()],
-        "warnings": warnings_of(spec.replaced_prompts, settings, facts, benchmark.scored_statuses),
+        "warnings": [
+            *warnings_of(spec.replaced_prompts, settings, facts, benchmark.scored_statuses),
+            *_judge_warnings(scorer.judge, judges, spec.model),
+        ],
     }
 
 
@@ -303,6 +313,20 @@ def _judge(name: str | None, judges: Mapping[str, Mapping[str, Any]]) -> dict[st
     if name is None:
         return None
     return {"name": name, **{key: value for key, value in judges[name].items() if key not in ("counts", "units")}}
+
+
+def _judge_warnings(name: str | None, judges: Mapping[str, Mapping[str, Any]], model: ModelSpec) -> list[str]:
+    """What may be wrong between the labels and the run whose outputs they are taken to be of."""
+    if name is None:
+        return []
+    found, models = [], judges[name].get("models", [])
+    if models and {other.casefold() for other in models} != {model.name.casefold()}:
+        found.append(
+            f"the labels by {name} are said to be of outputs by {', '.join(models)}, the run is of {model.text}"
+        )
+    if other := judges[name].get("other_steps"):
+        found.append(f"in {other} units the steps that {name} labelled are not those read from the run")
+    return found
 
 
 def warnings_of(
@@ -316,6 +340,21 @@ def warnings_of(
     return found
 
 
+def _partly_unscored(setting: SettingSummary, scored: Set[str]) -> list[str]:
+    """Units that are scored by some metrics and not by others, e.g. a dialogue that ended without a diagnosis."""
+    titles: dict[tuple[str, int], list[str]] = {}
+    for metric in setting.metrics.values():
+        for reason, count in metric.unscored.items():
+            of_the_unit = reason == "not_run" or (reason in setting.statuses and reason not in scored)
+            if metric.n_scored and not of_the_unit:
+                titles.setdefault((reason, count), []).append(metric.title)
+    return [
+        f"{setting.setting}: {', '.join(named)} without a value in {count} of {setting.n_units} units ({reason}); "
+        "the mean is over the others, see the bounds"
+        for (reason, count), named in titles.items()
+    ]
+
+
 def _setting_warnings(setting: SettingSummary, scored: Set[str]) -> list[str]:
     found = []
     unscored = sum(count for status, count in setting.statuses.items() if status not in scored)
@@ -324,7 +363,13 @@ def _setting_warnings(setting: SettingSummary, scored: Set[str]) -> list[str]:
             f"{setting.setting}: {unscored} of {setting.n_units} units are unscored; "
             "means are over the others, see the bounds"
         )
-    clusters = next((m.n_clusters for m in setting.metrics.values()), 0)
+    found += _partly_unscored(setting, scored)
+    found += [
+        f"{setting.setting}: {metric.title} is 0 by convention in {metric.n_empty} units with an empty denominator"
+        for metric in setting.metrics.values()
+        if metric.n_empty
+    ]
+    clusters = min((m.n_clusters for m in setting.metrics.values() if m.n_clusters), default=0)
     if 0 < clusters < FEW_CLUSTERS:
         found.append(f"{setting.setting}: only {clusters} clusters; standard errors and intervals are too narrow")
     if suspected := setting.flags.get("prompt_cut_suspected"):

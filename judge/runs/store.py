@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -205,12 +205,14 @@ class RunStore:
         """Make the units with these statuses pending again, so that they are asked with the next attempt numbers.
 
         ``errors`` stands for every error status. Of a unit that an error ended, only the call that it failed at is
-        asked again, and the other answers stay valid. Of any other unit, all calls are asked again.
+        asked again, and the other answers stay valid. Of any other unit, all calls are asked again. What a judge said
+        of a reopened unit is about a transcript that is gone: it is kept, but the unit counts as not judged.
 
         Returns:
             How many units were reopened.
         """
         wanted = {name for status in statuses for name in (ERROR_REASONS if status == ERRORS else (status,))}
+        wanted -= {PENDING}  # open already, and the answers that an interrupted unit has are still good
 
         def write(db: sqlite3.Connection) -> int:
             marks = ",".join("?" * len(wanted))
@@ -222,6 +224,7 @@ class RunStore:
                     (PENDING, key),
                 )
                 db.execute("DELETE FROM scores WHERE unit = ?", (key,))
+            _withdraw_judgements(db, {key for key, _ in rows})
             return len(rows)
 
         return self._database.run(write)
@@ -414,6 +417,15 @@ def _supersede(db: sqlite3.Connection, unit: str, status: str) -> None:
         last = "SELECT address, max(at) FROM exchanges WHERE unit = ? AND NOT superseded"
         (address, _) = db.execute(last, (unit,)).fetchone()
         db.execute("UPDATE exchanges SET superseded = 1 WHERE address = ?", (address,))
+
+
+def _withdraw_judgements(db: sqlite3.Connection, units: Set[str]) -> None:
+    """Take units off the lists of what each judge judged."""
+    for name, text in db.execute("SELECT name, facts FROM judges").fetchall():
+        facts = json.loads(text)
+        facts["units"] = [unit for unit in facts["units"] if unit not in units]
+        facts["counts"] = {unit: counts for unit, counts in facts["counts"].items() if unit not in units}
+        db.execute("UPDATE judges SET facts = ? WHERE name = ?", (json.dumps(facts), name))
 
 
 def _exchange(db: sqlite3.Connection, row: tuple[Any, ...]) -> Exchange:

@@ -82,3 +82,15 @@ def test_the_judge_must_be_named(cli: Command, tmp_path: Path) -> None:
         ran = cli(*run_arguments(server, tmp_path / "run", "--examiner", "records", "--loop-check", "judge"))
     assert ran.code == 2
     assert "--judge is missing" in ran.sentence
+
+
+def test_a_truncated_reply_is_not_sent_to_the_check(cli: Command, tmp_path: Path) -> None:
+    def answer(request: Request) -> Reply:
+        assert request.body["model"] == DOCTOR, "nobody may be paid to judge what was cut off"
+        first = len(request.messages) == 1
+        return Reply(content=asks("CBC")) if first else Reply(content=asks("blood"), finish_reason="length")
+
+    with serving(answer) as server:
+        ran = cli(*run_arguments(server, tmp_path / "run", "--examiner", "records", "--loop-check", "judge",
+                                 "--judge", f"{server.url}#{JUDGE}", "--case", THYROID, "--json"))  # fmt: skip
+    assert ran.json["statuses"] == {"truncated": 1}

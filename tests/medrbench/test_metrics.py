@@ -75,6 +75,18 @@ def test_asked_nothing_is_precision_zero_and_flagged() -> None:
     assert "asked_nothing" in played.transcript.flags
 
 
+@pytest.mark.parametrize(
+    ("setting", "options"), [("one_turn", {}), ("free_turn", {"final_turn": "ask", "max_turns": 1})]
+)
+def test_requests_beside_the_conclusion_that_was_asked_for_meet_no_test(setting: str, options: dict[str, Any]) -> None:
+    names = [entry["name"] for entry in with_case(THYROID)["ancillary"]]
+    found = scores(
+        play(Seats([asks("TSH"), asks(*names, conclusion="Hashimoto thyroiditis")]), setting=setting, **options)
+    )
+    assert (found["exam_precision"], found["exam_recall"]) == (1, 1 / 8)
+    assert (found["exact"], found["requests"], found["distinct_requests"]) == (1, 9, 8)
+
+
 def test_requests_of_the_last_turn_count_although_nobody_answers_them() -> None:
     found = scores(play(Seats([asks("TSH"), asks("Free T4")]), max_turns=2))
     assert (found["requests"], found["exam_recall"], found["unavailable"]) == (2, 2 / 8, 0)

@@ -226,3 +226,15 @@ def plain(text: str) -> str:
     """The words alone, with a space at either end, so that only whole words are found."""
     words = re.findall(r"[^\W_]+", text.lower())
     return f" {' '.join(words)} "
+
+
+def test_dialogues_that_ended_without_a_diagnosis_are_said_beside_the_mean(cli: Command, tmp_path: Path) -> None:
+    def script(request: Request) -> Reply:
+        first = "schoolteacher" in str(request.messages[0]["content"])
+        return Reply(content=concludes("Gout") if first else asks("TSH", conclusion=None))
+
+    with serving(script) as server:
+        ran = cli(*run_arguments(server, tmp_path / "run", "--examiner", "records", "--max-turns", 2, "--json"))
+    assert ran.json["statuses"] == {"max_turns": 2, "concluded": 1}
+    said = "free_turn: Exact answer without a value in 2 of 3 units (max_turns)"
+    assert f"{said}; the mean is over the others, see the bounds" in ran.json["warnings"]

@@ -321,6 +321,24 @@ def test_given_any_headers_when_the_wait_is_read_then_nothing_raises(value: str,
     assert wait is None or wait >= 0
 
 
+@pytest.mark.parametrize(
+    ("text", "wait"),
+    [
+        ("Please retry in 7.5s.", 7.5),
+        ("Rate limit reached. Please try again in 250ms.", 0.25),
+        ("Please try again in 6m0s.", None),
+        ("Please try again later.", None),
+    ],
+)
+def test_given_a_wait_in_the_message_alone_then_it_is_kept_to(text: str, wait: float | None) -> None:
+    failure = failure_of(429, {}, text, any_success=True)
+    assert isinstance(failure, Retryable)
+    assert failure.wait == wait
+    headed = failure_of(429, {"retry-after": "3"}, text, any_success=True)
+    assert isinstance(headed, Retryable)
+    assert headed.wait == 3
+
+
 RETRY, CALL, CONTEXT, REFUSED = Retryable, CallFailed, ContextExceeded, Refused
 
 
@@ -334,6 +352,9 @@ RETRY, CALL, CONTEXT, REFUSED = Retryable, CallFailed, ContextExceeded, Refused
         (500, "the request exceeds the available context size", CONTEXT, CONTEXT),
         (429, "limit of your context window rate", RETRY, RETRY),
         (429, "insufficient_quota", REFUSED, REFUSED),
+        (429, "You exceeded your current quota, check your plan.", REFUSED, REFUSED),
+        (429, "You exceeded your current quota (10 a minute). Please retry in 7.5s.", RETRY, RETRY),
+        (429, "insufficient_quota. Please retry in 7s.", REFUSED, REFUSED),
         (402, "pay", REFUSED, REFUSED),
         (401, "who", REFUSED, REFUSED),
         (403, "no", REFUSED, CALL),

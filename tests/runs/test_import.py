@@ -76,6 +76,12 @@ def test_question_records_with_predictions_beside_their_options_are_read(cli: Co
     assert means(ran.json, "unstated")["emr"] == 1.0
 
 
+@pytest.mark.parametrize("content", [as_list(), as_lines()])
+def test_a_model_key_that_picks_nothing_is_refused(cli: Command, tmp_path: Path, content: str) -> None:
+    ran = predicted(cli, tmp_path, content, "--model-key", "gpt")
+    assert (ran.code, "leave --model-key out" in ran.sentence) == (2, True)
+
+
 def test_setting_and_model_are_labels(cli: Command, tmp_path: Path) -> None:
     ran = predicted(cli, tmp_path, as_object(), "--setting", "full [b]", "--model-name", "gpt[/b] :smile:")
     assert ran.code == 0
@@ -95,7 +101,7 @@ def test_a_line_separator_inside_a_text_ends_no_line(cli: Command, tmp_path: Pat
 
 
 def test_letters_that_are_no_options_are_dropped_and_alone_are_no_answer(cli: Command, tmp_path: Path) -> None:
-    content = json.dumps({IDS[3]: ["B", "E"], IDS[4]: ["X"], IDS[5]: ["D, E"]})  # question 3 has no E
+    content = json.dumps({IDS[3]: ["(b).", "E"], IDS[4]: ["X"], IDS[5]: ["D, E"]})  # question 3 has no E
     ran = predicted(cli, tmp_path, content, "--json")
     assert ran.json["statuses"] == {"not_predicted": 5, "no_answer": 2, "answered": 1}
     assert means(ran.json, "unstated")["emr"] == 1.0
@@ -128,6 +134,12 @@ def torn(number: int) -> str:
         (json.dumps({IDS[1]: 3}), [IDS[1], "int"]),
         (json.dumps({IDS[1]: ["a", None]}), [IDS[1], "list"]),
         (json.dumps({IDS[1]: {"letters": "a"}}), [IDS[1], "dict"]),
+        (
+            json.dumps([{"id": IDS[1], "answer": "A", "output": "B"}]),
+            ["index 0", "'answer' and 'output'", "right answer"],
+        ),
+        (json.dumps({IDS[1]: {"text": "B", "answers": ["a"]}}), [IDS[1], "'answers' and 'text'", "right answer"]),
+        ("[" * 100_000, ["nested too deeply"]),
     ],
 )
 def test_files_that_cannot_be_read(cli: Command, tmp_path: Path, content: str | bytes, words: list[str]) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import CHECKOUT, Command
 from tests.data import real_data
+from tests.server import ModelServer, Reply, Request, error
 
 FIXTURES = CHECKOUT / "fixtures"
 
@@ -133,3 +134,114 @@ def stored_means(file: Path) -> dict[str, float]:
     records = [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
     keys = {"efficiency": "efficiency", "factuality": "factulity", "completeness": "recall"}
     return {name: fmean(entry[key] for entry in records) for name, key in keys.items()}
+
+
+CSV = "case_id,kind,item,label\n"
+
+
+def unscored(report: dict[str, Any]) -> set[str]:
+    return {name for name, metric in report["settings"][0]["metrics"].items() if metric["mean"] is None}
+
+
+@pytest.mark.parametrize(
+    ("rows", "known"),
+    [
+        ("{0},match,0,true\n", {"completeness": 1}),
+        ("{0},effectiveness,0,reasoning\n", {"efficiency": 1}),
+        ("{0},factuality,0,true\n", {}),
+        ("{0},effectiveness,0,citation\n{1},match,0,true\n", {"efficiency": 0, "factuality": 0, "completeness": 1}),
+    ],
+)
+def test_what_a_file_of_single_labels_does_not_label_is_not_zero(
+    cli: Command, tmp_path: Path, rows: str, known: dict[str, float]
+) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text(CSV + rows.format(*CASES), encoding="utf-8")
+    ran = steps_only(cli, file, tmp_path / "run")
+    assert ran.code == 0, ran.err
+    found = {name: mean for name, mean in means(ran.json).items() if mean is not None}
+    assert found == known
+    assert all(metric["n_scored"] == 1 for metric in ran.json["settings"][0]["metrics"].values() if metric["n_scored"])
+
+
+def test_labels_alone_say_nothing_of_an_examination(cli: Command, labels: Path, tmp_path: Path) -> None:
+    ran = cli("import-judgements", tmp_path / "run", "--labels", labels, "--judge-name", "qwen", "--benchmark",
+              "medrbench", "--data", FIXTURES / "medrbench", "--setting", "free_turn", "--json")  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert unscored(ran.json) >= {"exam_precision", "exam_recall", "exam_f1", "turns", "requests", "repeat_rate"}
+    assert means(ran.json)["efficiency"] is not None
+
+
+def played(cli: Command, server: ModelServer, out: Path, *more: str) -> Any:
+    return cli("run", "medrbench", "--model", server.spec, "--data", FIXTURES / "medrbench", "--setting", "oracle",
+               "--out", out, "--json", *more)  # fmt: skip
+
+
+def test_labels_of_an_answer_do_not_count_for_the_one_that_takes_its_place(cli: Command, tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text(f"{CSV}{CASES[0]},accuracy,0,true\n{CASES[1]},accuracy,0,false\n", encoding="utf-8")
+    cut = {CASES[1]: Reply(content="### Answer:", finish_reason="length")}
+    cases = json.loads((FIXTURES / "medrbench/diagnosis_3_cases_with_rare_disease_1.json").read_text(encoding="utf-8"))
+
+    def script(request: Request) -> Reply:
+        case = next(c for c in CASES if cases[c]["generate_case"]["case_summary"][:80] in request.text)
+        return cut.get(case, Reply(content="### Answer:\nHashimoto thyroiditis"))
+
+    with ModelServer(script) as server:
+        played(cli, server, tmp_path / "run")
+        ran = cli("import-judgements", tmp_path / "run", "--labels", file, "--judge-name", "me", "--json")
+        assert means(ran.json)["accuracy"] == 0.5
+        cut.clear()
+        again = cli("run", "medrbench", "--resume", tmp_path / "run", "--retry", "truncated", "--json")
+        assert again.json["statuses"] == {"concluded": 3}
+    accuracy = cli("score", tmp_path / "run", "--judge", "me", "--json").json["settings"][0]["metrics"]["accuracy"]
+    assert (accuracy["mean"], accuracy["n_scored"], accuracy["n_unscored"]) == (1, 1, 2)
+
+
+def test_what_has_not_been_played_cannot_have_been_judged(cli: Command, labels: Path, tmp_path: Path) -> None:
+    def script(request: Request) -> Reply:
+        return error(401, "no") if len(server.calls) > 1 else Reply(content="### Answer:\nHashimoto thyroiditis")
+
+    with ModelServer(script) as server:
+        ran = played(cli, server, tmp_path / "run", "--connections", "1")
+    assert ran.json["statuses"]["pending"] == 2
+    ran = cli("import-judgements", tmp_path / "run", "--labels", labels, "--judge-name", "me")
+    assert (ran.code, "2 labelled cases have not been played" in ran.sentence) == (2, True)
+
+
+def test_empty_denominators_and_labels_of_another_model_are_said_beside_the_numbers(
+    cli: Command, labels: Path, tmp_path: Path
+) -> None:
+    alone = steps_only(cli, labels, tmp_path / "run").json
+    factuality = alone["settings"][0]["metrics"]["factuality"]
+    assert (factuality["n_empty"], factuality["n_scored"]) == (1, 3)
+    assert "oracle: Factuality is 0 by convention in 1 units with an empty denominator" in alone["warnings"]
+    assert "oracle: only 3 clusters; standard errors and intervals are too narrow" in alone["warnings"]
+    assert not any("outputs by" in warning for warning in alone["warnings"])
+    assert alone["settings"][0]["metrics"]["accuracy"]["unscored"] == {"not_judged": 3}
+    predictions = tmp_path / "predictions.json"
+    predictions.write_text(json.dumps(dict.fromkeys(CASES, "### Answer:\nGout")), encoding="utf-8")
+    cli("import", "medrbench", "--setting", "oracle", "--predictions", predictions, "--data", FIXTURES / "medrbench",
+        "--model-name", "another", "--out", tmp_path / "other")  # fmt: skip
+    ran = cli("import-judgements", tmp_path / "other", "--labels", labels, "--judge-name", "qwen", "--json")
+    said = "the labels by qwen are said to be of outputs by m, the run is of imported:another"
+    assert said in ran.json["warnings"]
+    assert "in 3 units the steps that qwen labelled are not those read from the run" in ran.json["warnings"]
+
+
+def test_labels_of_other_steps_than_those_of_a_run_are_noticed(cli: Command, labels: Path, tmp_path: Path) -> None:
+    with ModelServer(Reply(content="### Reasoning:\n<step 1> step 0\n### Answer:\nGout")) as server:
+        played(cli, server, tmp_path / "run")
+    ran = cli("import-judgements", tmp_path / "run", "--labels", labels, "--judge-name", "me", "--json")
+    assert ran.json["judge"]["other_steps"] == 2, "the second case has the one step that was labelled"
+
+
+def test_steps_that_a_judge_left_out_are_noticed(cli: Command, tmp_path: Path) -> None:
+    file, predictions = tmp_path / "labels.csv", tmp_path / "predictions.json"
+    file.write_text(f"{CSV}{CASES[0]},effectiveness,0,reasoning\n", encoding="utf-8")
+    text = "### Reasoning:\n<step 1> One.\n<step 2> Two.\n### Answer:\nGout"
+    predictions.write_text(json.dumps({CASES[0]: text}), encoding="utf-8")
+    cli("import", "medrbench", "--setting", "oracle", "--predictions", predictions, "--data", FIXTURES / "medrbench",
+        "--out", tmp_path / "run")  # fmt: skip
+    ran = cli("import-judgements", tmp_path / "run", "--labels", file, "--judge-name", "me", "--json")
+    assert ran.json["judge"]["other_steps"] == 1

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from judge.runs.store import open_run
+from judge.runs.store import RunStore, open_run
 from tests.conftest import Command
-from tests.runs.synthetic import DATA, IDS, resume_arguments, right, run_arguments
-from tests.server import ModelServer, error
+from tests.runs.synthetic import DATA, IDS, asks_of, resume_arguments, right, run_arguments
+from tests.server import ModelServer, error, says
 
 
 @pytest.fixture
@@ -211,3 +211,32 @@ def edit(run: Path, change: Callable[[str], str], key: str) -> None:
     store = open_run(run, write=True)
     store.set_meta(key, change(store.meta(key)))
     store.close()
+
+
+def test_pending_units_asked_again_keep_the_answers_they_have(cli: Command, tmp_path: Path) -> None:
+    with ModelServer(says("Je ne sais pas.")) as server:
+        server.script = lambda request: error(401, "no") if asks_of(request) == 2 else says("Je ne sais pas.")
+        assert cli(*run_arguments(server.spec, tmp_path / "run", "--limit", 1)).code == 1
+        server.reset()
+        server.script = right
+        ran = cli(*resume_arguments(tmp_path / "run", "--retry", "pending", "--json"))
+        assert ran.json["statuses"] == {"answered": 1}
+        assert [asks_of(call.request) for call in server.calls] == [2]
+
+
+def test_a_fault_of_ours_loses_no_call_in_flight(
+    cli: Command, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def finish(*_: object) -> None:
+        monkeypatch.undo()
+        raise TypeError("a transcript that is no JSON")
+
+    server.latency = 0.3
+    monkeypatch.setattr(RunStore, "finish", finish)
+    with pytest.raises(TypeError):
+        cli(*run_arguments(server.spec, tmp_path / "run", "--connections", 4))
+    paid = server.chat_count
+    server.latency = 0
+    server.reset()
+    assert cli(*resume_arguments(tmp_path / "run", "--json")).json["statuses"] == {"answered": 8}
+    assert (paid >= 4, server.chat_count) == (True, 8 - paid)

@@ -131,6 +131,17 @@ def test_a_retry_against_a_server_that_is_gone_changes_nothing(cli: Command, ser
     assert cli("show", run, "--json").out == before
 
 
+@pytest.mark.parametrize("option", ["--record", "--cache"])
+def test_a_file_that_cannot_be_used_sets_no_answer_aside(
+    cli: Command, server: ModelServer, run: Path, tmp_path: Path, option: str
+) -> None:
+    (tmp_path / "notes.txt").write_text("neither a recording nor a cache\n" * 50, encoding="utf-8")
+    before = cli("show", run, "--json").out
+    ran = cli(*resume_arguments(run, "--retry", "answered", option, tmp_path / "notes.txt"))
+    assert (ran.code, server.calls) == (2, [])
+    assert cli("show", run, "--json").out == before
+
+
 def test_a_unit_that_waits_to_be_asked_again_has_no_flags(cli: Command, server: ModelServer, run: Path) -> None:
     assert cli("score", run, "--json").json["settings"][0]["flags"] == {"malformed": 2, "re_asked": 1}  # 7 and 8
     server.script = error(401, "no")
