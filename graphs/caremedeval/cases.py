@@ -8,13 +8,13 @@ names the file, the question's index and id, and what to do; nothing is guessed 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
+from judge.datafiles import REMEDY, DataFile, combined_hash, decode, kind_name, parse_json, read_bytes, type_name
 from judge.errors import DataError
 
 Language = Literal["fr", "en"]
@@ -24,17 +24,7 @@ LABELS = ("design", "methodology", "statistics", "limitations", "applicability")
 
 _FOLDERS: Mapping[Language, str] = {"fr": "original", "en": "english_only"}
 _SUFFIXES: Mapping[Language, str] = {"fr": "", "en": "_en"}
-_REMEDY = "correct it there or fetch the data set again"
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-_TYPE_NAMES = {
-    "NoneType": "null",
-    "bool": "true or false",
-    "int": "a number",
-    "float": "a number",
-    "str": "a text",
-    "list": "a list",
-    "dict": "an object",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +71,6 @@ class Case:
     def letters(self) -> frozenset[str]:
         """The letters of all options."""
         return frozenset(self.options)
-
-
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """A file that was read: path relative to the data set's root, and SHA-256 of its bytes."""
-
-    path: str
-    sha256: str
 
 
 @dataclass(frozen=True)
@@ -182,7 +164,7 @@ def load_cases(data: Path, language: Language) -> CaseSet:
     abstracts = _texts(reader, layout.abstracts, cases, file)
     files = tuple(reader.files)
     article_of = {case.id: case.article_id for case in cases}
-    return CaseSet(language, layout.root, cases, files, _combined_hash(files), articles, abstracts, article_of)
+    return CaseSet(language, layout.root, cases, files, combined_hash(files), articles, abstracts, article_of)
 
 
 def find_root(data: Path) -> Path:
@@ -211,18 +193,6 @@ def read_text(file: Path) -> str:
     return _decode(read_bytes(file), file)
 
 
-def read_bytes(file: Path) -> bytes:
-    """The bytes of a file; DataError if there is none."""
-    try:
-        return file.read_bytes()
-    except FileNotFoundError as error:
-        raise DataError(f"{file}: this file is missing; fetch the data set again") from error
-    except IsADirectoryError as error:
-        raise DataError(f"{file}: this is a folder, a file is expected; fetch the data set again") from error
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read ({error.strerror or error}); check the file and its rights") from error
-
-
 class _Reader:
     """Reads texts and remembers what was read."""
 
@@ -238,23 +208,13 @@ class _Reader:
 
 
 def _decode(content: bytes, file: Path) -> str:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{file}: not UTF-8 text at byte {error.start}; save it as UTF-8") from error
-    return text.replace("\r\n", "\n")
+    return decode(content, file).replace("\r\n", "\n")
 
 
 def _json_list(text: str, file: Path) -> list[Any]:
-    try:
-        content = json.loads(text, object_pairs_hook=_unique_keys)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise DataError(f"{file}: not valid JSON at {place} ({error.msg}); {_REMEDY}") from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{file}: not usable JSON ({error}); {_REMEDY}") from error
+    content = parse_json(text, file, _unique_keys)
     if not isinstance(content, list):
-        raise DataError(f"{file}: a list of questions is expected, found {_type_name(content)}; {_REMEDY}")
+        raise DataError(f"{file}: a list of questions is expected, found {type_name(content)}; {REMEDY}")
     return content
 
 
@@ -267,10 +227,6 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _type_name(value: object) -> str:
-    return _TYPE_NAMES.get(type(value).__name__, type(value).__name__)
-
-
 @dataclass(frozen=True, slots=True)
 class _Record:
     """One raw record with what an error about it has to name."""
@@ -279,7 +235,7 @@ class _Record:
     file: Path
     index: int
 
-    def fail(self, problem: str, remedy: str = _REMEDY) -> NoReturn:
+    def fail(self, problem: str, remedy: str = REMEDY) -> NoReturn:
         name = self.raw.get("id")
         shown = f"id {name}" if isinstance(name, str) and name else "no id"
         raise DataError(f"{self.file}: question at index {self.index} ({shown}): {problem}; {remedy}")
@@ -289,7 +245,7 @@ class _Record:
             self.fail(f"the field {name!r} is missing")
         value = self.raw[name]
         if type(value) is not kind:
-            self.fail(f"the field {name!r} must be {_TYPE_NAMES[kind.__name__]}, found {_type_name(value)}")
+            self.fail(f"the field {name!r} must be {kind_name(kind)}, found {type_name(value)}")
         return value
 
     def text(self, name: str, *, empty: bool = True) -> str:
@@ -308,7 +264,7 @@ class _Record:
         known = list(known)
         for position, value in enumerate(values):
             if not isinstance(value, str):
-                self.fail(f"the field {name!r} must hold texts, found {_type_name(value)}")
+                self.fail(f"the field {name!r} must hold texts, found {type_name(value)}")
             if value not in known:
                 self.fail(f"{name!r} names the {what} {value!r}, known are {', '.join(known)}")
             if value in values[:position]:
@@ -318,7 +274,7 @@ class _Record:
 
 def _record(raw: object, file: Path, index: int) -> _Record:
     if not isinstance(raw, dict):
-        raise DataError(f"{file}: question at index {index}: an object is expected, found {_type_name(raw)}; {_REMEDY}")
+        raise DataError(f"{file}: question at index {index}: an object is expected, found {type_name(raw)}; {REMEDY}")
     return _Record(raw, file, index)
 
 
@@ -366,7 +322,7 @@ def _options(record: _Record) -> dict[str, str]:
         if not re.fullmatch("[a-z]", letter):
             record.fail(f"'answers' has the key {letter!r}, options are named by one small letter")
         if not isinstance(text, str):
-            record.fail(f"option {letter!r} must be a text, found {_type_name(text)}")
+            record.fail(f"option {letter!r} must be a text, found {type_name(text)}")
         if not text.strip():
             record.fail(f"option {letter!r} is empty")
         record.check_unicode("answers", text)
@@ -397,7 +353,7 @@ def _check_ids(cases: Iterable[Case], file: Path) -> None:
     for case in cases:
         first = seen.setdefault(case.id, case.index)
         if first != case.index:
-            raise DataError(f"{file}: the id {case.id} is used at index {first} and at index {case.index}; {_REMEDY}")
+            raise DataError(f"{file}: the id {case.id} is used at index {first} and at index {case.index}; {REMEDY}")
 
 
 def _context_flags(reader: _Reader, file: Path) -> dict[str, bool]:
@@ -415,7 +371,7 @@ def _check_flags(flags: Mapping[str, bool], cases: Iterable[Case], file: Path) -
     known = {case.id for case in cases}
     for index, case_id in enumerate(flags):
         if case_id not in known:
-            raise DataError(f"{file}: question at index {index} (id {case_id}) is not in the set; {_REMEDY}")
+            raise DataError(f"{file}: question at index {index} (id {case_id}) is not in the set; {REMEDY}")
 
 
 def _check_same_key(cases: Iterable[Case], file: Path, french: Path) -> None:
@@ -428,7 +384,7 @@ def _check_same_key(cases: Iterable[Case], file: Path, french: Path) -> None:
             theirs = original.get(name)
             if not isinstance(theirs, list) or sorted(map(str, theirs)) != mine:
                 place = f"{file}: question at index {case.index} (id {case.id})"
-                raise DataError(f"{place}: {name!r} is {mine}, but {theirs} in {french}; {_REMEDY}")
+                raise DataError(f"{place}: {name!r} is {mine}, but {theirs} in {french}; {REMEDY}")
 
 
 def answer_key(case: Case) -> dict[str, list[str]]:
@@ -455,8 +411,3 @@ def _texts(reader: _Reader, folder: Path, cases: Iterable[Case], questions: Path
                 f"in {questions} needs it; fetch the data set again"
             )
     return texts
-
-
-def _combined_hash(files: Iterable[DataFile]) -> str:
-    lines = sorted(f"{file.path}\0{file.sha256}\n" for file in files)
-    return hashlib.sha256("".join(lines).encode("utf-8")).hexdigest()

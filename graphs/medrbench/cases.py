@@ -17,15 +17,14 @@ from graphs.medrbench.entries import Entry, ancillary_entries
 from graphs.medrbench.files import (
     CaseKind,
     Content,
-    DataFile,
     Record,
-    combined_hash,
     find_file,
     open_record,
     read_records,
 )
 from graphs.medrbench.names import is_patient
 from graphs.medrbench.sections import Split, split_summary
+from judge.datafiles import DataFile, combined_hash
 from judge.errors import DataError
 
 Place = Literal["summary", "before_tests", "history", "ancillary", "other"]

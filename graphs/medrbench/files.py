@@ -10,33 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
+from judge.datafiles import REMEDY, decode, kind_name, parse_json, read_bytes, type_name
 from judge.errors import DataError
 
 CaseKind = Literal["diagnosis", "treatment"]
 
 #: What the files are named like; the number of cases is part of the published names.
 PATTERNS: Mapping[CaseKind, str] = {"diagnosis": "diagnosis_*cases*.json", "treatment": "treatment_*cases*.json"}
-
-REMEDY = "correct it there or fetch the data set again"
-
-_TYPE_NAMES = {
-    "NoneType": "null",
-    "bool": "true or false",
-    "int": "a number",
-    "float": "a number",
-    "str": "a text",
-    "list": "a list",
-    "dict": "an object",
-    "JsonObject": "an object",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """A file that was read: path relative to the data set's folder, and SHA-256 of its bytes."""
-
-    path: str
-    sha256: str
 
 
 class JsonObject(dict[str, Any]):
@@ -80,9 +60,9 @@ def read_records(file: Path) -> Content:
     Raises:
         DataError: it cannot be read, is not a JSON object, or uses an id twice.
     """
-    content = _read_bytes(file)
-    text = _decode(content, file)
-    records = _parse(text, file)
+    content = read_bytes(file)
+    text = decode(content, file)
+    records = parse_json(text, file, _object)
     if not isinstance(records, JsonObject):
         raise DataError(f"{file}: an object of cases by id is expected, found {type_name(records)}; {REMEDY}")
     for case_id in records.twice:
@@ -91,43 +71,6 @@ def read_records(file: Path) -> Content:
     if not records:
         raise DataError(f"{file}: there is no case in it; {REMEDY}")
     return Content(file, hashlib.sha256(content).hexdigest(), records)
-
-
-def type_name(value: object) -> str:
-    """The type of a JSON value for a person."""
-    return _TYPE_NAMES.get(type(value).__name__, type(value).__name__)
-
-
-def combined_hash(files: tuple[DataFile, ...]) -> str:
-    """SHA-256 over paths and hashes, the same from any folder."""
-    lines = sorted(f"{file.path}\0{file.sha256}\n" for file in files)
-    return hashlib.sha256("".join(lines).encode("utf-8")).hexdigest()
-
-
-def _read_bytes(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except IsADirectoryError as error:
-        raise DataError(f"{file}: this is a folder, a file is expected; fetch the data set again") from error
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read ({error.strerror or error}); check the file and its rights") from error
-
-
-def _decode(content: bytes, file: Path) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{file}: not UTF-8 text at byte {error.start}; save it as UTF-8") from error
-
-
-def _parse(text: str, file: Path) -> Any:
-    try:
-        return json.loads(text, object_pairs_hook=_object)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise DataError(f"{file}: not valid JSON at {place} ({error.msg}); {REMEDY}") from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{file}: not usable JSON ({error}); {REMEDY}") from error
 
 
 def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
@@ -198,7 +141,7 @@ class Record:
             self.fail(f"the field {self.path + name!r} is missing")
         value = self.raw[name]
         if not isinstance(value, kind):
-            wanted = _TYPE_NAMES[kind.__name__]
+            wanted = kind_name(kind)
             self.fail(f"the field {self.path + name!r} must be {wanted}, found {type_name(value)}")
         return value
 

@@ -26,7 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from graphs.medrbench.files import DataFile, JsonObject, Record, combined_hash, type_name
+from graphs.medrbench.files import JsonObject, Record
+from judge.datafiles import DataFile, combined_hash, type_name
 from judge.errors import DataError
 from judge.judgements import CaseLabels, Judgement, Label, Labels
 from judge.metrics.reasoning import (
