@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 
@@ -56,8 +55,3 @@ ERROR_REASONS = frozenset(
         "loop_check_failed",
     }
 )
-
-
-def values_of(outcomes: Iterable[Outcome]) -> list[float]:
-    """The values of the scored outcomes, in order."""
-    return [outcome.value for outcome in outcomes if isinstance(outcome, Scored)]

@@ -62,7 +62,7 @@ def read_records(file: Path) -> Content:
     """
     content = read_bytes(file)
     text = decode(content, file)
-    records = parse_json(text, file, _object)
+    records = parse_json(text, file, json_object)
     if not isinstance(records, JsonObject):
         raise DataError(f"{file}: an object of cases by id is expected, found {type_name(records)}; {REMEDY}")
     for case_id in records.twice:
@@ -73,7 +73,8 @@ def read_records(file: Path) -> Content:
     return Content(file, hashlib.sha256(content).hexdigest(), records)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
+def json_object(pairs: list[tuple[str, Any]]) -> JsonObject:
+    """For `json.loads`: an object that knows which of its names were given twice."""
     content = JsonObject(pairs)
     if len(content) < len(pairs):
         names = [name for name, _ in pairs]

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from graphs.medrbench.files import JsonObject, Record
-from judge.datafiles import DataFile, combined_hash, type_name
+from graphs.medrbench.files import Record, json_object
+from judge.datafiles import DataFile, combined_hash, decode, type_name
 from judge.errors import DataError
 from judge.judgements import CaseLabels, Judgement, Label, Labels
 from judge.metrics.reasoning import (
@@ -91,7 +91,7 @@ def _read(path: Path) -> tuple[list[_Placed], str]:
         return _read_folder(path)
     content = _bytes(path)
     read = _read_csv if path.suffix.lower() == ".csv" else _read_lines
-    return list(read(path, _decoded(path, content))), hashlib.sha256(content).hexdigest()
+    return list(read(path, decode(content, path))), hashlib.sha256(content).hexdigest()
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
@@ -127,13 +127,6 @@ def _bytes(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise DataError(f"{file}: cannot be read ({error.strerror or error}); check the name and its rights") from error
-
-
-def _decoded(file: Path, content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{file}: not UTF-8 text at byte {error.start}; save it as UTF-8") from error
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------
@@ -219,7 +212,7 @@ def _read_folder(folder: Path) -> tuple[list[_Placed], str]:
     files: list[DataFile] = []
     for file in sorted(folder.glob("*.json")):
         content = _bytes(file)
-        raw = _parsed(str(file), _decoded(file, content))
+        raw = _parsed(str(file), decode(content, file))
         found += [(file.name, labels) for labels in _records(file, "", raw, file.stem)]
         files.append(DataFile(file.name, hashlib.sha256(content).hexdigest()))
     return found, combined_hash(tuple(files))
@@ -227,21 +220,13 @@ def _read_folder(folder: Path) -> tuple[list[_Placed], str]:
 
 def _parsed(place: str, text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
+        return json.loads(text, object_pairs_hook=json_object, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{place}: not usable JSON ({error}); {_FORMS}") from error
 
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON value")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
-    found = JsonObject(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        found.twice = tuple(name for name in found if names.count(name) > 1)
-    return found
 
 
 def _records(file: Path, place: str, raw: Any, stem: str | None) -> list[CaseLabels]:

@@ -230,10 +230,11 @@ class Door:
             replace(blank, status=answer.status, response=text, tries=waiting.tries, seconds=round(seconds, 3))
         )
         self.traffic.answered += 1
-        self.traffic.prompt_tokens += done.usage.prompt or 0
-        self.traffic.completion_tokens += done.usage.completion or 0
+        usage = done.usage
+        self.traffic.prompt_tokens += usage.prompt or 0
+        self.traffic.completion_tokens += usage.completion or 0
         if self._cache is not None and _deterministic(blank.body):
-            await self._cache.keep(endpoint.name, blank.body, call, replace_text(answer, text))
+            await self._cache.keep(endpoint.name, blank.body, call, replace(answer, text=text))
         return done
 
     async def _keep(self, exchange: Exchange) -> Exchange:
@@ -321,17 +322,13 @@ class Door:
             del self.traffic.outstanding[id(waiting)]
 
 
-def replace_text(answer: Answer, text: str) -> Answer:
-    return answer if answer.text == text else replace(answer, text=text)
-
-
 def _deterministic(body: Mapping[str, JSON]) -> bool:
     """Only an explicit temperature of 0 may be answered from a shared cache; a server's default may be anything."""
     return body.get("temperature") == 0
 
 
 def _check_body(found: Exchange, blank: Exchange, where: str) -> None:
-    if body_hash(found.body) != body_hash(blank.body) and found.body != blank.body:
+    if found.body != blank.body and body_hash(found.body) != body_hash(blank.body):
         raise BodyMismatch(
             f"another request is {where} under {blank.address}; what changed: {what_changed(found.body, blank.body)}"
         )

@@ -36,7 +36,6 @@ class Progress(Watcher):
         self._scored: Set[str] = frozenset()
         self._door: Door | None = None
         self._since = time.monotonic()
-        self._last_line = 0.0
         self._live: Live | None = None
         self._stop = threading.Event()
         self._ticker: threading.Thread | None = None

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 import shutil
 import sqlite3
 import time
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from judge.benchmark import PENDING, Benchmark, Case, Transcript, Unit, registry
 from judge.database import Database
 from judge.errors import RunError
+from judge.locks import lock_folder
 from judge.models.exchange import Exchange
 from judge.outcome import ERROR_REASONS, Outcome, Scored, Unscored
+from judge.runs import texts
 from judge.settings import RunSpec
 
 FILE = "run.sqlite"
@@ -32,9 +31,10 @@ FORMAT = 1
 #: Stands for every error status in a list of statuses to ask again.
 ERRORS = "errors"
 
-SCHEMA = """
+SCHEMA = (
+    texts.SCHEMA
+    + """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE texts (hash BLOB PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE cases (id TEXT PRIMARY KEY, position INTEGER NOT NULL, cluster TEXT NOT NULL, record BLOB NOT NULL);
 CREATE TABLE units (
     key TEXT PRIMARY KEY, position INTEGER NOT NULL, setting TEXT NOT NULL, case_id TEXT NOT NULL,
@@ -59,6 +59,7 @@ CREATE TABLE scores (
     detail TEXT NOT NULL DEFAULT '', PRIMARY KEY (judge, unit, metric)
 );
 """
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,9 @@ class RunStore:
 
         def read(db: sqlite3.Connection) -> dict[str, Case]:
             rows = db.execute("SELECT id, cluster, record FROM cases ORDER BY position").fetchall()
-            return {case_id: Case(case_id, cluster, json.loads(_unpack(db, blob))) for case_id, cluster, blob in rows}
+            return {
+                case_id: Case(case_id, cluster, json.loads(texts.unpack(db, blob))) for case_id, cluster, blob in rows
+            }
 
         return self._database.run(read)
 
@@ -159,12 +162,12 @@ class RunStore:
         (last,) = db.execute("SELECT max(attempt) FROM exchanges WHERE address = ?", (exchange.address,)).fetchone()
         kept = replace(exchange, attempt=(last or 0) + 1)
         usage = kept.usage
-        body = _pack(db, json.dumps(kept.body, ensure_ascii=False))
+        body = texts.pack(db, json.dumps(kept.body, ensure_ascii=False))
         db.execute("UPDATE exchanges SET superseded = 1 WHERE address = ?", (kept.address,))
         db.execute(
             f"INSERT INTO exchanges VALUES ({','.join('?' * 19)})",
             (kept.address, kept.attempt, unit, kept.role, kept.model, kept.endpoint, body, kept.status,
-             _pack(db, kept.response), kept.error, kept.tries, kept.seconds, kept.source, usage.prompt,
+             texts.pack(db, kept.response), kept.error, kept.tries, kept.seconds, kept.source, usage.prompt,
              usage.completion, usage.reasoning, usage.cached, 0, time.time()),
         )  # fmt: skip
         return kept
@@ -230,7 +233,7 @@ class RunStore:
         return self._database.run(write)
 
     def _write_transcript(self, db: sqlite3.Connection, unit: Unit, transcript: Transcript) -> None:
-        blob = _pack(db, json.dumps(transcript.data, ensure_ascii=False))
+        blob = texts.pack(db, json.dumps(transcript.data, ensure_ascii=False))
         db.execute(
             "UPDATE units SET status = ?, detail = ?, flags = ?, transcript = ?, finished = ? WHERE key = ?",
             (transcript.status, transcript.detail, json.dumps(transcript.flags), blob, time.time(), unit.key),
@@ -255,7 +258,7 @@ class RunStore:
         def write(db: sqlite3.Connection) -> None:
             db.execute("INSERT INTO judges VALUES (?, ?)", (name, json.dumps(facts)))
             for unit, row in rows:
-                body = _pack(db, json.dumps(row, ensure_ascii=False))
+                body = texts.pack(db, json.dumps(row, ensure_ascii=False))
                 values = (name, unit, row["kind"], row["item"], body)
                 db.execute("INSERT INTO judgements VALUES (?, ?, ?, ?, ?)", values)
 
@@ -268,7 +271,7 @@ class RunStore:
             found: dict[str, list[dict[str, Any]]] = {}
             query = "SELECT unit, body FROM judgements WHERE judge = ? ORDER BY unit, kind, item"
             for unit, body in db.execute(query, (judge,)).fetchall():
-                found.setdefault(unit, []).append(json.loads(_unpack(db, body)))
+                found.setdefault(unit, []).append(json.loads(texts.unpack(db, body)))
             return found
 
         return self._database.run(read)
@@ -327,7 +330,7 @@ def _write_new(
                 "facts": json.dumps(facts), "created": str(time.time())}  # fmt: skip
         db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
         for position, case in enumerate(cases):
-            record = _pack(db, json.dumps(case.record, ensure_ascii=False))
+            record = texts.pack(db, json.dumps(case.record, ensure_ascii=False))
             db.execute("INSERT INTO cases VALUES (?, ?, ?, ?)", (case.id, position, case.cluster, record))
         rows = ((u.key, position, u.setting, u.case, u.epoch, PENDING) for position, u in enumerate(units))
         db.executemany("INSERT INTO units (key, position, setting, case_id, epoch, status) VALUES (?,?,?,?,?,?)", rows)
@@ -383,14 +386,7 @@ def _remove_files(folder: Path) -> None:
 
 
 def _locked(folder: Path) -> FileLock:
-    lock = FileLock(folder / LOCK, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise RunError(f"{folder} is being written by another process") from None
-    except OSError as error:
-        raise RunError(f"{folder} cannot be written: {error.strerror}") from None
-    return lock
+    return lock_folder(folder, LOCK, "is being written")
 
 
 _EXCHANGE = "address, attempt, role, model, endpoint, body, status, response, error, tries, seconds, source"
@@ -430,8 +426,8 @@ def _withdraw_judgements(db: sqlite3.Connection, units: Set[str]) -> None:
 
 def _exchange(db: sqlite3.Connection, row: tuple[Any, ...]) -> Exchange:
     address, attempt, role, model, endpoint, body, status, response, error, tries, seconds, source = row
-    return Exchange(address, attempt, role, model, endpoint, json.loads(_unpack(db, body)), status,
-                    _unpack(db, response), error, tries, seconds, source)  # fmt: skip
+    return Exchange(address, attempt, role, model, endpoint, json.loads(texts.unpack(db, body)), status,
+                    texts.unpack(db, response), error, tries, seconds, source)  # fmt: skip
 
 
 def _stored_unit(db: sqlite3.Connection, row: tuple[Any, ...], benchmark: str, with_transcripts: bool) -> StoredUnit:
@@ -439,7 +435,7 @@ def _stored_unit(db: sqlite3.Connection, row: tuple[Any, ...], benchmark: str, w
     flags = tuple(json.loads(flags_text))
     transcript = None
     if with_transcripts and blob is not None:
-        transcript = Transcript(status, detail, flags, json.loads(_unpack(db, blob)))
+        transcript = Transcript(status, detail, flags, json.loads(texts.unpack(db, blob)))
     return StoredUnit(Unit(benchmark, setting, case_id, epoch), status, detail, flags, transcript)
 
 
@@ -448,51 +444,6 @@ def _score_row(outcome: Outcome) -> tuple[float | None, str, str]:
         return outcome.value, "", ""
     assert isinstance(outcome, Unscored)
     return None, outcome.reason, outcome.detail
-
-
-# -- texts: long paragraphs are stored once ----------------------------------------------------------------------
-
-#: Paragraph ends, as they are and as they look inside a JSON string.
-_PARAGRAPH = re.compile(r"(?<=\n\n)|(?<=\\n\\n)")
-_LONG = 300
-
-
-def _pack(db: sqlite3.Connection, text: str) -> bytes:
-    """Compress a text; its long paragraphs go into the table of texts, where each stands once.
-
-    The hundreds of prompts that carry the same article thus hold it once.
-    """
-    parts: list[str | dict[str, str]] = []
-    for piece in _PARAGRAPH.split(text):
-        if len(piece) >= _LONG:
-            parts.append({"text": _put_text(db, piece).hex()})
-        elif parts and isinstance(parts[-1], str):
-            parts[-1] += piece
-        else:
-            parts.append(piece)
-    return zlib.compress(json.dumps(parts).encode("ascii"))
-
-
-def _put_text(db: sqlite3.Connection, piece: str) -> bytes:
-    data = piece.encode("utf-8", errors="surrogatepass")
-    digest = hashlib.sha256(data).digest()[:16]
-    if not db.execute("SELECT 1 FROM texts WHERE hash = ?", (digest,)).fetchone():
-        db.execute("INSERT INTO texts VALUES (?, ?)", (digest, zlib.compress(data)))
-    return digest
-
-
-def _unpack(db: sqlite3.Connection, blob: bytes) -> str:
-    return "".join(_pieces(db, json.loads(zlib.decompress(blob))))
-
-
-def _pieces(db: sqlite3.Connection, parts: Iterable[str | dict[str, str]]) -> Iterator[str]:
-    for part in parts:
-        if isinstance(part, str):
-            yield part
-        else:
-            digest = bytes.fromhex(part["text"])
-            (body,) = db.execute("SELECT body FROM texts WHERE hash = ?", (digest,)).fetchone()
-            yield zlib.decompress(body).decode("utf-8", errors="surrogatepass")
 
 
 def benchmark_of(store: RunStore) -> Benchmark:

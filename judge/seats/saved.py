@@ -19,9 +19,8 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from judge.errors import RunError
+from judge.locks import lock_folder
 from judge.models.address import Address
 from judge.models.chat import ChatModel, Message
 from judge.models.exchange import Exchange, encodable_json
@@ -152,13 +151,7 @@ def locked(saved: Saved) -> Iterator[None]:
     Raises:
         RunError: somebody does.
     """
-    lock = FileLock(saved.folder / LOCK, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise RunError(f"{saved.folder} is in use by another process") from None
-    except OSError as error:
-        raise RunError(f"{saved.folder} cannot be written: {error.strerror}") from None
+    lock = lock_folder(saved.folder, LOCK, "is in use")
     try:
         yield
     finally:
