@@ -22,10 +22,13 @@ from judge.outcome import Outcome
 
 if TYPE_CHECKING:
     from judge.audit import AuditReport
+    from judge.chains.tools import Judging, JudgeTools
     from judge.judgements import CaseLabels, Judgements, Labels, StepCounts
     from judge.models.chat import ChatModel
     from judge.models.tokens import Tokenizer
     from judge.prompting import Prompts
+    from judge.references import References
+    from judge.settings import JudgeSpec
 
 GROUP = "medjudge.benchmarks"
 
@@ -249,6 +252,26 @@ class JudgedBenchmark(Protocol):
 
     def labelled_transcript(self, labels: CaseLabels, setting: str) -> Transcript:
         """What is known of an output of which only the labelled steps are there."""
+
+
+@runtime_checkable
+class ModelJudgedBenchmark(Protocol):
+    """A benchmark whose transcripts a model can judge; looked up by these attributes and methods."""
+
+    judging_tasks: Mapping[str, str]
+    """Task -> what is judged, for a person, in the order in which they are done; ``--only`` chooses among them."""
+
+    def judge_prompt_names(self, spec: JudgeSpec, settings: Sequence[str]) -> tuple[str, ...]:
+        """Names of all prompts that judging a run of these settings under `spec` may use."""
+
+    def references(self, cases: Sequence[Case]) -> References:
+        """The reference steps of these cases as the deterministic splitter makes them; calls no model."""
+
+    def judging(self, tools: JudgeTools) -> Judging:
+        """What judges the units of a run."""
+
+    def draw_judging(self) -> str:
+        """The judging graph as a Mermaid diagram."""
 
 
 def registry() -> dict[str, Benchmark]:

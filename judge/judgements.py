@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from judge.outcome import Unscored
+
 Label = str | bool
 
 
@@ -116,6 +118,28 @@ class StepCounts(NamedTuple):
 
     steps: int | None
     reference_steps: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnitJudgements:
+    """What one judge said of one unit, and what it could not say.
+
+    Attributes:
+        counts: how many steps it had before it; None where it did not judge steps.
+        missing: kind -> why labels of this kind, some or all, are not there; their metrics are unscored with that
+            reason. A kind that the judge was not asked about is neither here nor among the judgements.
+        facts: what else is to be known, in JSON types: which splitter made the steps, the hash of the reference, …
+    """
+
+    judgements: tuple[Judgement, ...] = field(default=(), repr=False)
+    counts: StepCounts | None = None
+    missing: Mapping[str, Unscored] = field(default_factory=dict, hash=False)
+    facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def view(self) -> Judgements:
+        """The judgements as metrics take them."""
+        return Judgements(self.judgements)
 
 
 @dataclass(frozen=True, slots=True)

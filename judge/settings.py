@@ -217,6 +217,51 @@ class RunSpec(Frozen):
         return {"doctor": self.model, **self.others}
 
 
+JudgeProtocol = Literal["per-step", "batched"]
+"""One call a question, as published, or one for the labels of all steps and one for all reference steps."""
+
+ReasoningSource = Literal["answer", "thinking"]
+"""Which of the two texts of a reasoning model is judged; they are never mixed."""
+
+StepSplitter = Literal["auto", "rules", "judge"]
+"""Who splits reasoning into steps; ``auto``: the rules where the text labels its steps, the judge elsewhere."""
+
+
+class JudgeSpec(Frozen):
+    """Everything that can change what a judge says of a run; judging is continued only under an equal one.
+
+    Attributes:
+        name: under which the run keeps its judgements.
+        generation: how it is asked; what is None is not sent.
+        only: which of the benchmark's judging tasks, in order.
+        evidence: ``none``, ``corpus:DIR`` or ``web:NAME``.
+        evidence_version: of what is searched; empty for none.
+        reference: where reference steps are from: name of the splitter and its version, e.g. ``rules.v1``.
+        reference_hash: over the reference steps of all cases of the run.
+        prompts: prompt name -> SHA-256 of its text.
+        replaced_prompts: names of the prompts that came from the user's own folder.
+    """
+
+    name: str
+    model: ModelSpec
+    generation: Generation = Generation()
+    protocol: JudgeProtocol = "per-step"
+    only: tuple[str, ...]
+    evidence: str = "none"
+    evidence_version: str = ""
+    reasoning_source: ReasoningSource = "answer"
+    step_splitter: StepSplitter = "auto"
+    reference: str = ""
+    reference_hash: str = ""
+    prompts: dict[str, str] = Field(default_factory=dict)
+    replaced_prompts: tuple[str, ...] = ()
+
+    @property
+    def role(self) -> str:
+        """Under which its calls are stored."""
+        return f"judge:{self.name}"
+
+
 #: Fields that may differ on resume: where the data lie (not what they say), where the key is, the run's own nonce.
 NOT_COMPARED = frozenset({"data", "nonce", "model.key_variable"})
 

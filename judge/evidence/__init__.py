@@ -1,0 +1,5 @@
+"""Where factuality looks things up: nowhere, in the user's own files, or on the web."""
+
+from judge.evidence.passages import Evidence, Passage
+
+__all__ = ["Evidence", "Passage"]
