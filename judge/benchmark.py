@@ -22,8 +22,8 @@ from judge.outcome import Outcome
 
 if TYPE_CHECKING:
     from judge.audit import AuditReport
-    from judge.chains.tools import Judging, JudgeTools
-    from judge.judgements import CaseLabels, Judgements, Labels, StepCounts
+    from judge.chains.tools import JudgeTools, Judging
+    from judge.judgements import CaseLabels, Labels, UnitJudgements
     from judge.models.chat import ChatModel
     from judge.models.tokens import Tokenizer
     from judge.prompting import Prompts
@@ -228,17 +228,13 @@ class BaselinedBenchmark(Protocol):
 class JudgedBenchmark(Protocol):
     """A benchmark with metrics that rest on a judge's judgements; looked up by these methods."""
 
-    def judged_metrics(self, setting: str) -> tuple[Metric, ...]:
+    def judged_metrics(self, setting: str, options: Mapping[str, Any]) -> tuple[Metric, ...]:
         """Those that mean something in this setting."""
 
     def score_judged(
-        self, record: Mapping[str, Any], judgements: Judgements, counts: StepCounts | None
+        self, record: Mapping[str, Any], setting: str, options: Mapping[str, Any], said: UnitJudgements
     ) -> Mapping[str, Outcome]:
-        """Every judged metric of a unit that was judged; pure.
-
-        Args:
-            counts: how many steps there were to judge; None where the judge did not judge steps.
-        """
+        """Every judged metric of one unit; pure. What the judge could not say is unscored with its reason."""
 
     def read_labels(self, file: Path, judge: str | None) -> Labels:
         """Another judge's, or a person's, labels from a file.

@@ -20,7 +20,7 @@ from graphs.medrbench.predictions import transcript_of_output
 from graphs.medrbench.records import to_record
 from judge.audit import AuditReport
 from judge.benchmark import Case, Loaded, Option, Player, Transcript
-from judge.judgements import CaseLabels, Judgements, Labels, StepCounts
+from judge.judgements import CaseLabels, Labels, UnitJudgements
 from judge.metrics.signature import Metric
 from judge.models.tokens import Tokenizer
 from judge.outcome import Outcome
@@ -83,13 +83,13 @@ class MedRBench:
 
         return ExaminationSimulator(self)
 
-    def judged_metrics(self, setting: str) -> tuple[Metric, ...]:
+    def judged_metrics(self, setting: str, options: Mapping[str, Any]) -> tuple[Metric, ...]:
         return _judged.METRICS
 
     def score_judged(
-        self, record: Mapping[str, Any], judgements: Judgements, counts: StepCounts | None
+        self, record: Mapping[str, Any], setting: str, options: Mapping[str, Any], said: UnitJudgements
     ) -> Mapping[str, Outcome]:
-        return _judged.score_judged(judgements, counts)
+        return _judged.score_judged(said.view, said.counts)
 
     def read_labels(self, file: Path, judge: str | None) -> Labels:
         return read_labels(file, judge)

@@ -10,7 +10,7 @@ from typing import Any
 
 from judge.benchmark import PENDING, Benchmark, JudgedBenchmark, Transcript, Unit
 from judge.errors import DataError, RunError, SpecError
-from judge.judgements import CaseLabels, Labels
+from judge.judgements import CaseLabels, Labels, UnitJudgements
 from judge.models.tokens import EstimateTokenizer
 from judge.runs.scoring import judged
 from judge.runs.store import RunStore, StoredUnit, create_run
@@ -56,20 +56,10 @@ def import_judgements(
             "finish the run before its outputs are labelled"
         )
     other = tuple(record.case_id for record in labels.records if _differ(record, by_case[record.case_id]))
-    rows = (
-        (by_case[record.case_id].unit.key, item.to_row()) for record in labels.records for item in record.judgements
-    )
-    counts = {by_case[r.case_id].unit.key: list(r.counts) for r in labels.records if r.counts is not None}
-    judged_units = [by_case[record.case_id].unit.key for record in labels.records]
     key = judge or (labels.judges[0] if len(labels.judges) == 1 else None)
-    facts = {
-        **_facts(file, labels),
-        "judge_key": key,
-        "other_steps": len(other),
-        "counts": counts,
-        "units": judged_units,
-    }
-    store.add_judge(name, facts, rows)
+    facts = {**_facts(file, labels), "judge_key": key, "other_steps": len(other)}
+    said = ((by_case[r.case_id].unit, UnitJudgements(r.judgements, r.counts)) for r in labels.records)
+    store.judging.add_judge(name, facts, said)
     return Imported(len(labels.records), other, len(units) - len(labels.records))
 
 

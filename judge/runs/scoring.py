@@ -13,11 +13,11 @@ import numpy as np
 
 from judge.benchmark import PENDING, Benchmark, Case, JudgedBenchmark, Unit
 from judge.errors import RunError, SpecError
-from judge.judgements import Judgements, StepCounts
+from judge.judgements import UnitJudgements
 from judge.metrics.signature import Metric
 from judge.outcome import ERROR_REASONS, Outcome, Scored, Unscored
+from judge.runs.judged import judge_warnings, shown_facts, signed
 from judge.runs.store import RunStore, StoredUnit
-from judge.settings import ModelSpec
 from judge.stats import bootstrap_interval, bounds, clustered_mean
 
 #: Seed of every bootstrap: the same stored scores always give the same interval.
@@ -87,20 +87,24 @@ class Scorer:
     Attributes:
         options: of the run; they sign the metrics.
         judge: whose judgements count; None for metrics without a judge only.
-        judgements: unit key -> that judge's judgements, for every unit that it judged.
-        counts: unit key -> how many steps it had before it, where it judged steps.
+        facts: what is known of the judge.
+        said: unit key -> what that judge said, for every unit that it judged.
     """
 
     benchmark: Benchmark
     options: Mapping[str, Any]
     judge: str | None = None
-    judgements: Mapping[str, Judgements] = field(default_factory=dict)
-    counts: Mapping[str, StepCounts] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    said: Mapping[str, UnitJudgements] = field(default_factory=dict)
 
     def metrics_in(self, setting: str) -> tuple[Metric, ...]:
         """All metrics of a setting, in report order."""
         own = self.benchmark.metrics_in(setting, self.options)
-        return own if self.judge is None else (*own, *judged(self.benchmark).judged_metrics(setting))
+        return own if self.judge is None else (*own, *self._judged_metrics(setting))
+
+    def _judged_metrics(self, setting: str) -> tuple[Metric, ...]:
+        metrics = judged(self.benchmark).judged_metrics(setting, self.options)
+        return tuple(signed(metric, self.facts) for metric in metrics)
 
     def outcomes(self, case: Case, stored: StoredUnit) -> dict[str, Outcome]:
         """Metric -> outcome of one unit; whatever is not to be scored is unscored with its reason."""
@@ -117,12 +121,11 @@ class Scorer:
         """What a judge said counts however the unit ended: reasoning can be judged where no answer was read."""
         if self.judge is None:
             return {}
-        judgements = self.judgements.get(stored.unit.key)
-        if judgements is None:
-            metrics = judged(self.benchmark).judged_metrics(stored.unit.setting)
+        said = self.said.get(stored.unit.key)
+        if said is None:
+            metrics = self._judged_metrics(stored.unit.setting)
             return {metric.name: Unscored("not_judged", f"{self.judge} did not judge it") for metric in metrics}
-        counts = self.counts.get(stored.unit.key)
-        return dict(judged(self.benchmark).score_judged(case.record, judgements, counts))
+        return dict(judged(self.benchmark).score_judged(case.record, stored.unit.setting, self.options, said))
 
 
 def scorer_of(store: RunStore, benchmark: Benchmark, judge: str | None = None) -> Scorer:
@@ -134,14 +137,10 @@ def scorer_of(store: RunStore, benchmark: Benchmark, judge: str | None = None) -
     options = store.spec().options
     if judge is None:
         return Scorer(benchmark, options)
-    if judge not in (names := store.judges()):
-        there_are = ", ".join(names) or "none"
+    if judge not in (judges := store.judging.judges()):
+        there_are = ", ".join(judges) or "none"
         raise RunError(f"{store.folder} has no judgements by {judge!r}; there are: {there_are}")
-    rows, facts = store.judgement_rows(judge), names[judge]
-    judgements = {unit: Judgements.from_rows(rows.get(unit, ())) for unit in facts["units"]}
-    return Scorer(
-        benchmark, options, judge, judgements, {u: StepCounts(*found) for u, found in facts["counts"].items()}
-    )
+    return Scorer(benchmark, options, judge, judges[judge], store.judging.judged(judge))
 
 
 def judged(benchmark: Benchmark) -> JudgedBenchmark:
@@ -282,17 +281,19 @@ def rescore_run(store: RunStore, benchmark: Benchmark, judge: str | None = None)
 
 def report_of(store: RunStore, scorer: Scorer, settings: Sequence[SettingSummary]) -> dict[str, Any]:
     """The report as plain data: what `--json` prints and every table is made from."""
-    benchmark, spec, judges = scorer.benchmark, store.spec(), store.judges()
+    benchmark, spec, judges = scorer.benchmark, store.spec(), store.judging.judges()
+    tokens = store.tokens()
     facts = json.loads(store.meta("facts") or "{}")
     statuses: Counter[str] = Counter()
     for setting in settings:
         statuses.update(setting.statuses)
+    units = sum(statuses.values())
     return {
         "run": str(store.folder),
         "benchmark": benchmark.name,
         "state": "incomplete" if statuses[PENDING] else "complete",
         "model": spec.model.text,
-        "judge": _judge(scorer.judge, judges),
+        "judge": shown_facts(scorer.judge, scorer.facts, len(scorer.said), tokens) if scorer.judge else None,
         "judges": list(judges),
         "spec": spec.model_dump(mode="json"),
         "facts": facts,
@@ -300,33 +301,12 @@ def report_of(store: RunStore, scorer: Scorer, settings: Sequence[SettingSummary
         "scored_statuses": sorted(benchmark.scored_statuses),
         "error_units": sum(count for status, count in statuses.items() if status in ERROR_REASONS),
         "settings": [asdict(setting) for setting in settings],
-        "tokens": [asdict(count) for count in store.tokens()],
+        "tokens": [asdict(count) for count in tokens],
         "warnings": [
             *warnings_of(spec.replaced_prompts, settings, facts, benchmark.scored_statuses),
-            *_judge_warnings(scorer.judge, judges, spec.model),
+            *(judge_warnings(scorer.judge, scorer.facts, spec.model, units, len(scorer.said)) if scorer.judge else ()),
         ],
     }
-
-
-def _judge(name: str | None, judges: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
-    """What a report says of the judge; not the lists that scoring needs."""
-    if name is None:
-        return None
-    return {"name": name, **{key: value for key, value in judges[name].items() if key not in ("counts", "units")}}
-
-
-def _judge_warnings(name: str | None, judges: Mapping[str, Mapping[str, Any]], model: ModelSpec) -> list[str]:
-    """What may be wrong between the labels and the run whose outputs they are taken to be of."""
-    if name is None:
-        return []
-    found, models = [], judges[name].get("models", [])
-    if models and {other.casefold() for other in models} != {model.name.casefold()}:
-        found.append(
-            f"the labels by {name} are said to be of outputs by {', '.join(models)}, the run is of {model.text}"
-        )
-    if other := judges[name].get("other_steps"):
-        found.append(f"in {other} units the steps that {name} labelled are not those read from the run")
-    return found
 
 
 def warnings_of(

@@ -6,7 +6,7 @@ import json
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,20 +19,22 @@ from judge.errors import RunError
 from judge.locks import lock_folder
 from judge.models.exchange import Exchange
 from judge.outcome import ERROR_REASONS, Outcome, Scored, Unscored
-from judge.runs import texts
+from judge.runs import judge_store, texts
+from judge.runs.judge_store import JudgeStore
 from judge.settings import RunSpec
 
 FILE = "run.sqlite"
 DRAFT = f"{FILE}.new"
 LOCK = ".lock"
 APPLICATION_ID = 0x6D6A7267  # "mjrg"
-FORMAT = 1
+FORMAT = 2
 
 #: Stands for every error status in a list of statuses to ask again.
 ERRORS = "errors"
 
 SCHEMA = (
     texts.SCHEMA
+    + judge_store.SCHEMA
     + """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE cases (id TEXT PRIMARY KEY, position INTEGER NOT NULL, cluster TEXT NOT NULL, record BLOB NOT NULL);
@@ -49,11 +51,6 @@ CREATE TABLE exchanges (
     at REAL NOT NULL, PRIMARY KEY (address, attempt)
 );
 CREATE INDEX exchanges_unit ON exchanges (unit);
-CREATE TABLE judges (name TEXT PRIMARY KEY, facts TEXT NOT NULL);
-CREATE TABLE judgements (
-    judge TEXT NOT NULL, unit TEXT NOT NULL, kind TEXT NOT NULL, item INTEGER NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (judge, unit, kind, item)
-);
 CREATE TABLE scores (
     judge TEXT NOT NULL, unit TEXT NOT NULL, metric TEXT NOT NULL, value REAL, reason TEXT NOT NULL DEFAULT '',
     detail TEXT NOT NULL DEFAULT '', PRIMARY KEY (judge, unit, metric)
@@ -88,12 +85,17 @@ class TokenCount:
 
 
 class RunStore:
-    """An open run. Use `create_run` or `open_run`."""
+    """An open run. Use `create_run` or `open_run`.
+
+    Attributes:
+        judging: what judges said.
+    """
 
     def __init__(self, folder: Path, database: Database, lock: FileLock | None) -> None:
         self.folder = folder
         self._database = database
         self._lock = lock
+        self.judging = JudgeStore(folder, database)
 
     def close(self) -> None:
         self._database.close()
@@ -209,7 +211,7 @@ class RunStore:
 
         ``errors`` stands for every error status. Of a unit that an error ended, only the call that it failed at is
         asked again, and the other answers stay valid. Of any other unit, all calls are asked again. What a judge said
-        of a reopened unit is about a transcript that is gone: it is kept, but the unit counts as not judged.
+        of a reopened unit is about a transcript that is gone, so the unit counts as not judged.
 
         Returns:
             How many units were reopened.
@@ -227,7 +229,7 @@ class RunStore:
                     (PENDING, key),
                 )
                 db.execute("DELETE FROM scores WHERE unit = ?", (key,))
-            _withdraw_judgements(db, {key for key, _ in rows})
+                judge_store.withdraw(db, key)
             return len(rows)
 
         return self._database.run(write)
@@ -238,43 +240,6 @@ class RunStore:
             "UPDATE units SET status = ?, detail = ?, flags = ?, transcript = ?, finished = ? WHERE key = ?",
             (transcript.status, transcript.detail, json.dumps(transcript.flags), blob, time.time(), unit.key),
         )
-
-    # -- judgements --------------------------------------------------------------------------------------------------
-
-    def judges(self) -> dict[str, dict[str, Any]]:
-        """Name of every judge -> what is known of it: protocol, source, hashes."""
-        query = "SELECT name, facts FROM judges ORDER BY rowid"
-        return self._database.run(lambda db: {name: json.loads(facts) for name, facts in db.execute(query)})
-
-    def add_judge(self, name: str, facts: Mapping[str, Any], rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-        """Keep a judge's judgements, as (unit key, row) pairs; adds, never overwrites.
-
-        Raises:
-            RunError: the run has a judge of this name already.
-        """
-        if name in self.judges():
-            raise RunError(f"{self.folder} has judgements by {name!r} already; give the judge another name")
-
-        def write(db: sqlite3.Connection) -> None:
-            db.execute("INSERT INTO judges VALUES (?, ?)", (name, json.dumps(facts)))
-            for unit, row in rows:
-                body = texts.pack(db, json.dumps(row, ensure_ascii=False))
-                values = (name, unit, row["kind"], row["item"], body)
-                db.execute("INSERT INTO judgements VALUES (?, ?, ?, ?, ?)", values)
-
-        self._database.run(write)
-
-    def judgement_rows(self, judge: str) -> dict[str, list[dict[str, Any]]]:
-        """Unit key -> the rows of one judge, by kind and item."""
-
-        def read(db: sqlite3.Connection) -> dict[str, list[dict[str, Any]]]:
-            found: dict[str, list[dict[str, Any]]] = {}
-            query = "SELECT unit, body FROM judgements WHERE judge = ? ORDER BY unit, kind, item"
-            for unit, body in db.execute(query, (judge,)).fetchall():
-                found.setdefault(unit, []).append(json.loads(texts.unpack(db, body)))
-            return found
-
-        return self._database.run(read)
 
     # -- scores ------------------------------------------------------------------------------------------------------
 
@@ -413,15 +378,6 @@ def _supersede(db: sqlite3.Connection, unit: str, status: str) -> None:
         last = "SELECT address, max(at) FROM exchanges WHERE unit = ? AND NOT superseded"
         (address, _) = db.execute(last, (unit,)).fetchone()
         db.execute("UPDATE exchanges SET superseded = 1 WHERE address = ?", (address,))
-
-
-def _withdraw_judgements(db: sqlite3.Connection, units: Set[str]) -> None:
-    """Take units off the lists of what each judge judged."""
-    for name, text in db.execute("SELECT name, facts FROM judges").fetchall():
-        facts = json.loads(text)
-        facts["units"] = [unit for unit in facts["units"] if unit not in units]
-        facts["counts"] = {unit: counts for unit, counts in facts["counts"].items() if unit not in units}
-        db.execute("UPDATE judges SET facts = ? WHERE name = ?", (json.dumps(facts), name))
 
 
 def _exchange(db: sqlite3.Connection, row: tuple[Any, ...]) -> Exchange:

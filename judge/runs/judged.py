@@ -1,0 +1,79 @@
+"""What a report says of a judge: its settings in the signatures, what it cost, and what may be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from judge.metrics.reasoning import COMPLETENESS, FACTUALITY, REASONING
+from judge.metrics.signature import Metric
+from judge.runs.store import TokenCount
+from judge.settings import ModelSpec
+
+#: Metrics of whole answers that may rest on what was looked up.
+_LOOKED_UP = frozenset({"accuracy", FACTUALITY.name})
+_REASONING = frozenset(metric.name for metric in REASONING)
+
+
+def signed(metric: Metric, facts: Mapping[str, Any]) -> Metric:
+    """A judged metric with what of the judge's settings moves it; that of labels made elsewhere is not known."""
+    spec = facts.get("spec")
+    if spec is None:
+        return metric
+    extra = [("protocol", spec["protocol"])]
+    if metric.name in _REASONING:
+        extra += [("text", spec["reasoning_source"]), ("steps", spec["step_splitter"])]
+    if metric.name in _LOOKED_UP:
+        version = f"@{spec['evidence_version'][:8]}" if spec["evidence_version"] else ""
+        extra.append(("evidence", spec["evidence"].partition(":")[0] + version))
+    if metric.name == COMPLETENESS.name:
+        extra.append(("reference", f"{spec['reference']}@{spec['reference_hash'][:8]}"))
+    return replace(metric, parameters=(*metric.parameters, *extra))
+
+
+def shown_facts(name: str, facts: Mapping[str, Any], units: int, tokens: Iterable[TokenCount]) -> dict[str, Any]:
+    """A judge as reports show it, with its calls and tokens for each unit that it judged."""
+    role = f"judge:{name}"
+    rows = [row for row in tokens if row.role == role]
+    cost = {
+        "calls": sum(row.calls for row in rows),
+        "prompt_tokens": sum(row.prompt for row in rows),
+        "completion_tokens": sum(row.completion for row in rows),
+        "calls_without_a_report": sum(row.unreported for row in rows),
+    }
+    protocol = facts["spec"]["protocol"] if "spec" in facts else None
+    return {"name": name, **facts, "protocol": protocol, "units": units, "cost": cost if rows else None}
+
+
+def judge_warnings(name: str, facts: Mapping[str, Any], model: ModelSpec, units: int, judged: int) -> list[str]:
+    """What may be wrong with a judge, or between its labels and the run whose outputs they are taken to be of.
+
+    Args:
+        units, judged: of the run, and those of them that the judge judged.
+    """
+    found, models = [], facts.get("models", [])
+    if models and {other.casefold() for other in models} != {model.name.casefold()}:
+        found.append(
+            f"the labels by {name} are said to be of outputs by {', '.join(models)}, the run is of {model.text}"
+        )
+    if other := facts.get("other_steps"):
+        found.append(f"in {other} units the steps that {name} labelled are not those read from the run")
+    if "spec" in facts:
+        found += _of_model(name, facts, model)
+        if judged < units:
+            found.append(f"{name} has judged {judged} of {units} units so far")
+    return found
+
+
+def _of_model(name: str, facts: Mapping[str, Any], model: ModelSpec) -> list[str]:
+    spec, found = facts["spec"], []
+    if spec["model"]["name"].casefold() == model.name.casefold():
+        found.append(
+            f"{name} judges outputs of its own model, {model.name}; models tend to prefer what they wrote themselves"
+        )
+    if spec["replaced_prompts"]:
+        found.append(f"the judge's prompts {', '.join(spec['replaced_prompts'])} were replaced by the user's own")
+    if facts.get("dropped"):
+        found.append(f"{name} does not accept {', '.join(facts['dropped'])}, which therefore was not sent")
+    return found + list(facts.get("notes", []))
