@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from judge.benchmark import Unit
-from judge.chains.fence import fence_for
+from judge.chains.fence import Data, fence_for
 from judge.models.address import Address
 from judge.models.verdict import Check, StructuredModel, V
 from judge.prompting import Prompts
@@ -32,7 +32,7 @@ class Asker:
         prompt: str,
         schema: type[V],
         step: str,
-        data: Mapping[str, str],
+        data: Mapping[str, Data],
         *,
         words: Mapping[str, str] | None = None,
         check: Check[V] | None = None,
@@ -42,7 +42,7 @@ class Asker:
         Args:
             prompt: its name, e.g. ``effectiveness.step.v1``. The variable ``fence`` is the mark of this call's fences.
             step: chain and index within the unit, e.g. ``effectiveness/3``; part of the call's address.
-            data: variable -> text of the candidate, the case or the evidence; it is put between fences.
+            data: variable -> text of the candidate, the case or the evidence, or several; it is put between fences.
             words: variable -> text of our own, put in as it stands.
             check: see `judge.models.verdict.Check`.
 
