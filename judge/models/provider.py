@@ -53,15 +53,15 @@ class ProviderChat:
         try:
             reply = await client.ainvoke(convert_to_messages([dict(message) for message in messages]))
         except Exception as error:
-            failure = _failure(error, any_success=self._endpoint.successes > 0)
+            failure = failure_in(error, any_success=self._endpoint.successes > 0)
             if failure is None:
                 raise
             raise failure from error
         return Answer(200, {}, encodable_json(as_completion(reply, self._spec.name)))
 
 
-def _failure(error: Exception, *, any_success: bool) -> Exception | None:
-    """What a provider's own exception means for the call, as far as it tells; None: it does not."""
+def failure_in(error: Exception, *, any_success: bool) -> Exception | None:
+    """What an exception of a provider or tool means for the call, as far as it tells; None: it does not."""
     if isinstance(error, MedjudgeError):
         return None
     response = getattr(error, "response", None)
