@@ -1,0 +1,86 @@
+"""Whether two judges' numbers may be set beside each other: only if both measured against the same reference steps.
+
+Completeness is found reference steps over all reference steps. Split anew, a reference has another denominator and
+other steps to find, so the numbers of two judges differ although they agree on every word. Pure functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from judge.metrics.reasoning import COMPLETENESS
+
+#: Kinds of judgement, and metrics, that rest on reference steps.
+AGAINST_REFERENCE = frozenset({"match", COMPLETENESS.name})
+
+
+def why_not_comparable(kind_or_metric: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
+    """Why two judges' values of a kind or metric, over all their cases, must not be compared; empty if they may be.
+
+    Args:
+        a, b: facts of the judges as a run keeps them. A model's hold its settings under ``spec``; labels made
+            elsewhere have none, and no hash over their reference steps: only case by case can it be seen whether
+            these are the same, see `same_reference`.
+    """
+    if kind_or_metric not in AGAINST_REFERENCE:
+        return ""
+    ours, theirs = _reference(a), _reference(b)
+    if ours is None or theirs is None:
+        return (
+            f"{kind_or_metric} cannot be compared as a whole: labels made elsewhere do not say which reference steps "
+            "all their cases have; only cases whose reference steps are identical can be compared"
+        )
+    if not ours.hash or ours.hash != theirs.hash:
+        return (
+            f"{kind_or_metric} cannot be compared: one judge measured against reference steps by {ours}, the other "
+            f"by {theirs}"
+        )
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    name: str
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.name or 'nobody'} ({self.hash[:8] or 'no hash'})"
+
+
+def _reference(facts: Mapping[str, Any]) -> _Reference | None:
+    spec = facts.get("spec")
+    return None if spec is None else _Reference(spec.get("reference", ""), spec.get("reference_hash", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class CaseReference:
+    """What is known of the reference steps that one judge had for one case.
+
+    Attributes:
+        steps: their texts in order; empty if they are not known.
+        hash: as `judge.references.ReferenceSteps`; empty if it is not known.
+    """
+
+    steps: tuple[str, ...] = ()
+    hash: str = ""
+
+
+def same_reference(a: CaseReference, b: CaseReference) -> bool:
+    """Whether two judges had the same reference steps: equal hashes, or, word for word, the same texts in order.
+
+    White space apart; of two whose texts and hashes cannot be compared it is not known, and so they are not the same.
+    """
+    if a.hash and a.hash == b.hash:
+        return True
+    return bool(a.steps) and _plain(a.steps) == _plain(b.steps)
+
+
+def _plain(steps: Iterable[str]) -> list[str]:
+    return [" ".join(step.split()) for step in steps]
+
+
+def comparable_cases(a: Mapping[str, CaseReference], b: Mapping[str, CaseReference]) -> Sequence[str]:
+    """The cases, in the order of `a`, in which labels and metrics against the reference may be compared."""
+    return [case_id for case_id, reference in a.items() if case_id in b and same_reference(reference, b[case_id])]
