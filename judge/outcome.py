@@ -38,9 +38,8 @@ class Unscored:
 Outcome = Scored | Unscored
 """There is no third thing and no default score."""
 
-#: Reasons that lie with the endpoint, the network or the run, not with what the model said.
-#: A run that ends with any of these exits with code 1.
-ERROR_REASONS = frozenset(
+#: Reasons why a call got no reply, whatever the model would have said.
+CALL_REASONS = frozenset(
     {
         "call_failed",
         "context_exceeded",
@@ -50,8 +49,18 @@ ERROR_REASONS = frozenset(
         "connection_error",
         "bad_request",
         "malformed_response",
+    }
+)
+
+#: Reasons that lie with the endpoint, the network or the run, not with what the model said.
+#: A run that ends with any of these exits with code 1.
+ERROR_REASONS = frozenset(
+    {
+        *CALL_REASONS,
+        *(f"judge_{reason}" for reason in CALL_REASONS),
         "internal_error",
         "examiner_failed",
         "loop_check_failed",
+        "evidence_failed",
     }
 )

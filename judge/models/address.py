@@ -65,8 +65,8 @@ _current: ContextVar[Call] = ContextVar("current call")
 
 @contextmanager
 def calling(address: Address) -> Iterator[Call]:
-    """Within this context, requests that reach the door belong to `address`."""
-    call = Call(address)
+    """Within this context, requests that reach the door belong to `address`; the first one is its `ask`."""
+    call = Call(address, address.ask - 1)
     token = _current.set(call)
     try:
         yield call

@@ -116,7 +116,7 @@ def _why_unreadable(
         return Unscored("content_filter", "the server's content filter ended the reply")
     if unclosed:
         return Unscored("truncated_reasoning", "the thinking was never closed, so there is no answer after it")
-    if finish.casefold() in _CUT:
+    if finish.casefold() in CUT:
         return Unscored("truncated", "the reply reached the token limit")
     if not text:
         return Unscored("empty_reply", "there is reasoning but no answer" if thinking else "the reply is empty")
@@ -124,7 +124,7 @@ def _why_unreadable(
 
 
 #: How servers say that a reply reached the token limit.
-_CUT = frozenset({"length", "max_tokens", "model_length"})
+CUT = frozenset({"length", "max_tokens", "model_length"})
 
 
 def _content(content: JSON) -> tuple[str, str]:
