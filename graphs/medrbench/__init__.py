@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphs.medrbench import judged as _judged
 from graphs.medrbench import metrics as _metrics
 from graphs.medrbench import options as _options
+from graphs.medrbench import reference as _reference
 from graphs.medrbench.cases import load_cases
 from graphs.medrbench.describe import describe_case
+from graphs.medrbench.judging.describe import describe_judgements
+from graphs.medrbench.judging.tasks import TASKS, judge_prompt_names
 from graphs.medrbench.labels import read_labels
 from graphs.medrbench.predictions import transcript_of_output
 from graphs.medrbench.records import to_record
@@ -25,7 +28,12 @@ from judge.metrics.signature import Metric
 from judge.models.tokens import Tokenizer
 from judge.outcome import Outcome
 from judge.prompting import Prompts
+from judge.references import References
 from judge.seats import Simulator
+
+if TYPE_CHECKING:
+    from judge.chains.tools import JudgeTools, Judging
+    from judge.settings import JudgeSpec
 
 
 class MedRBench:
@@ -49,13 +57,17 @@ class MedRBench:
         "examiner_invented_numbers": "the examiner stated numbers that are not in the record",
     }
     scored_statuses = _metrics.SCORED_STATUSES
+    reference_prompt = _reference.PROMPT
+    most_reference_steps = _reference.MOST
+    judging_tasks: Mapping[str, str] = TASKS
 
     def metrics(self) -> tuple[Metric, ...]:
         return _metrics.METRICS
 
     def metrics_in(self, setting: str, options: Mapping[str, Any]) -> tuple[Metric, ...]:
         policies = _options.policies_of(setting, options)
-        return tuple(replace(m, parameters=(*m.parameters, *policies)) for m in _metrics.metrics_in(setting))
+        found = _metrics.metrics_in(setting, _metrics.rounds_in(setting, options))
+        return tuple(replace(m, parameters=(*m.parameters, *policies)) for m in found)
 
     def settings(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         return _options.settings_of(options)
@@ -84,18 +96,42 @@ class MedRBench:
         return ExaminationSimulator(self)
 
     def judged_metrics(self, setting: str, options: Mapping[str, Any]) -> tuple[Metric, ...]:
-        return _judged.METRICS
+        return _judged.judged_metrics(setting, _metrics.rounds_in(setting, options))
 
     def score_judged(
         self, record: Mapping[str, Any], setting: str, options: Mapping[str, Any], said: UnitJudgements
     ) -> Mapping[str, Outcome]:
-        return _judged.score_judged(said.view, said.counts)
+        rounds = _metrics.rounds_in(setting, options)
+        return _judged.score_judged(said.view, said.counts, said.missing, setting, rounds)
 
     def read_labels(self, file: Path, judge: str | None) -> Labels:
         return read_labels(file, judge)
 
     def labelled_transcript(self, labels: CaseLabels, setting: str) -> Transcript:
         return _judged.labelled_transcript(labels, setting)
+
+    def judge_prompt_names(self, spec: JudgeSpec, settings: Sequence[str]) -> tuple[str, ...]:
+        return judge_prompt_names(spec, settings)
+
+    def judging(self, tools: JudgeTools) -> Judging:
+        from graphs.medrbench.judging.evaluate import ReasoningJudging
+
+        return ReasoningJudging(tools)
+
+    def draw_judging(self) -> str:
+        from graphs.medrbench.judging.graph import build_graph
+
+        drawn: str = build_graph().get_graph(xray=True).draw_mermaid()
+        return drawn
+
+    def describe_judgements(self, said: UnitJudgements) -> list[tuple[str, str]]:
+        return describe_judgements(said)
+
+    def references(self, cases: Sequence[Case]) -> References:
+        return _reference.references(cases, self.name)
+
+    def reference_texts(self, cases: Sequence[Case]) -> Mapping[str, str]:
+        return {case.id: _reference.reference_text(case.record) for case in cases}
 
     def draw(self, setting: str | None) -> str:
         from graphs.medrbench.graph import build_graph

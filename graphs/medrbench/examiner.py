@@ -197,14 +197,17 @@ def _recalls(
 _LABORATORY = re.compile(r"\b(?:lab|blood|biochem|ha?emato|serum|chemi)", re.IGNORECASE)
 
 
+def done_tests(entries: Sequence[Entry], denominator: Denominator = "groups") -> list[tuple[Entry, ...]]:
+    """The tests that were done, each with its entries, in the record's order; what is one is said in `exam_scores`."""
+    tests: dict[tuple[str, str] | int, list[Entry]] = {}
+    for entry in entries:
+        if entry.performed:
+            together = denominator == "groups" and _LABORATORY.search(entry.group)
+            tests.setdefault((entry.patient, entry.group) if together else entry.position, []).append(entry)
+    return [tuple(test) for test in tests.values()]
+
+
 def _weights(entries: Sequence[Entry], denominator: Denominator) -> dict[int, float]:
     """Position of every test done -> what it counts."""
-    done = [entry for entry in entries if entry.performed]
-    sizes: dict[tuple[str, str], int] = {}
-    for entry in done:
-        sizes[entry.patient, entry.group] = sizes.get((entry.patient, entry.group), 0) + 1
-    collapses = denominator == "groups"
-    return {
-        entry.position: 1 / sizes[entry.patient, entry.group] if collapses and _LABORATORY.search(entry.group) else 1.0
-        for entry in done
-    }
+    shares = {entry.position: 1 / len(test) for test in done_tests(entries, denominator) for entry in test}
+    return dict(sorted(shares.items()))

@@ -14,6 +14,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from graphs.medrbench.options import LOOP_JUDGE
 from graphs.medrbench.policy import EXAMINER_FAILED, LOOP_CHECK_FAILED, decide
 from graphs.medrbench.reading import read_turn, with_repeats
 from graphs.medrbench.state import Context, State
@@ -137,7 +138,7 @@ async def read(state: State, runtime: Runtime[Context]) -> State:
     turn = read_turn(last, earlier, examines=context.rules.examines)
     if context.loops is not None and not last["unscored"]:
         before = [request for asked in earlier for request in asked["requests"]]
-        address = address_of(context, "judge", f"loop_check/{state['calls']}")
+        address = address_of(context, LOOP_JUDGE, f"loop_check/{state['calls']}")
         try:
             turn = with_repeats(turn, await context.loops.repeated(turn["requests"], before, address))
         except CallFailed as failure:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from graphs.medrbench.examiner import exam_scores
-from graphs.medrbench.options import EXAMINING
+from graphs.medrbench.options import EXAMINING, OPTIONS
 from graphs.medrbench.policy import CONCLUDED, LOOP_STOPPED, MAX_TURNS
 from graphs.medrbench.records import entries_of
 from graphs.medrbench.requests import vocabulary_version
@@ -41,14 +42,56 @@ UNAVAILABLE = Metric("unavailable", "Requests not available", source=_OURS, rang
 
 ALWAYS = (EXACT,)
 EXAMINATION = (PRECISION, RECALL, F1, TURNS, REQUESTS, DISTINCT, REPEATS, LOOPED, UNAVAILABLE)
-METRICS = (*ALWAYS, *EXAMINATION)
+
+#: Rounds of ``free_turn`` where the run's options do not say.
+DEFAULT_ROUNDS: int = next(option.default for option in OPTIONS if option.name == "max-turns")
 
 assert dict(_NAMES)["vocabulary"] == vocabulary_version(), "a new vocabulary is a new signature"
 
 
-def metrics_in(setting: str) -> tuple[Metric, ...]:
-    """Nothing is asked for where everything is shown."""
-    return METRICS if setting in EXAMINING else ALWAYS
+def recall_by_turn(recall: Metric, rounds: int, *, by: str = "names", suffix: str = "") -> tuple[Metric, ...]:
+    """A recall as it was after turn 1, 2, …; a unit that ended earlier keeps its last value."""
+    parameters = (*recall.parameters, ("ended", "carried"))
+    return tuple(
+        replace(
+            recall,
+            name=f"exam_recall_turn_{turn}{suffix}",
+            title=f"Exam recall after turn {turn} ({by})",
+            parameters=parameters,
+        )
+        for turn in range(1, rounds + 1)
+    )
+
+
+METRICS = (*ALWAYS, *EXAMINATION, *recall_by_turn(RECALL, DEFAULT_ROUNDS))
+
+
+def metrics_in(setting: str, rounds: int) -> tuple[Metric, ...]:
+    """Nothing is asked for where everything is shown.
+
+    Args:
+        rounds: in how many turns of the setting examinations can be asked for.
+    """
+    return (*ALWAYS, *EXAMINATION, *recall_by_turn(RECALL, rounds)) if setting in EXAMINING else ALWAYS
+
+
+def rounds_in(setting: str, options: Mapping[str, Any]) -> int:
+    """In how many turns of a setting examinations can be asked for, under a run's options."""
+    return 1 if setting == "one_turn" else int(options.get("max-turns", DEFAULT_ROUNDS))
+
+
+def rounds_of(data: Mapping[str, Any]) -> int:
+    """The same from a transcript; one made from labels does not say and has what `rounds_in` takes without options."""
+    return int(data.get("rounds") or rounds_in(data["setting"], {}))
+
+
+def turns_that_ask(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The turns whose requests could be answered, in order.
+
+    A conclusion's could not. An empty reply is a turn of its own, but does not use up the only round of ``one_turn``.
+    """
+    once = data["setting"] == "one_turn"
+    return [turn for turn in data["turns"] if turn["kind"] != "conclusion" and not (once and turn.get("unscored"))]
 
 
 def score(record: Mapping[str, Any], transcript: Transcript) -> dict[str, Outcome]:
@@ -58,8 +101,9 @@ def score(record: Mapping[str, Any], transcript: Transcript) -> dict[str, Outcom
     if data["setting"] not in EXAMINING:
         return outcomes
     if transcript.status == STEPS_ONLY:
-        return outcomes | {m.name: Unscored(STEPS_ONLY, "there is no dialogue, only labels") for m in EXAMINATION}
-    return outcomes | {name: Scored(value) for name, value in _examination(record, data["turns"]).items()}
+        asked = metrics_in(data["setting"], rounds_of(data))[len(ALWAYS) :]
+        return outcomes | {m.name: Unscored(STEPS_ONLY, "there is no dialogue, only labels") for m in asked}
+    return outcomes | {name: Scored(value) for name, value in _examination(record, data).items()}
 
 
 def _exact(record: Mapping[str, Any], transcript: Transcript) -> Outcome:
@@ -81,11 +125,12 @@ def normalised(text: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", folded))
 
 
-def _examination(record: Mapping[str, Any], turns: list[dict[str, Any]]) -> dict[str, float]:
+def _examination(record: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, float]:
     """What it asks for in a conclusion, after its last round, is counted as a request but meets no test."""
-    entries = entries_of(record)
+    entries, turns = entries_of(record), data["turns"]
     said = exam_scores([turn["requests"] for turn in turns], entries)
-    found = exam_scores([turn["requests"] for turn in turns if turn["kind"] != "conclusion"], entries)
+    found = exam_scores([turn["requests"] for turn in turns_that_ask(data)], entries)
+    by_turn = recall_by_turn(RECALL, rounds_of(data))
     repeats = sum(sum(turn["repeats"]) for turn in turns)
     return {
         PRECISION.name: found.precision,
@@ -97,7 +142,13 @@ def _examination(record: Mapping[str, Any], turns: list[dict[str, Any]]) -> dict
         REPEATS.name: repeats / said.requests if said.requests else 0.0,
         LOOPED.name: float(any(turn["looping"] for turn in turns)),
         UNAVAILABLE.name: float(sum(len(turn.get("unavailable", ())) for turn in turns)),
+        **{metric.name: reached(found.recall_by_turn, n) for n, metric in enumerate(by_turn, start=1)},
     }
+
+
+def reached(recalls: Sequence[float], turn: int) -> float:
+    """The recall after a turn, counted from 1; after the last one it stays what it is."""
+    return recalls[min(turn, len(recalls)) - 1] if recalls else 0.0
 
 
 def best(record: Mapping[str, Any]) -> dict[str, float]:

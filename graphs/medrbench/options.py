@@ -15,6 +15,9 @@ RECORDS = "records"
 
 SETTINGS = ("oracle", "one_turn", "free_turn", "treatment")
 
+#: Option, and role, of the model that may tell repeated requests from new ones.
+LOOP_JUDGE = "loop-judge"
+
 #: Settings in which the doctor does not see the tests and may ask for them.
 EXAMINING = frozenset({"one_turn", "free_turn"})
 
@@ -43,7 +46,7 @@ OPTIONS = (
         default="names",
         run_only=True,
     ),
-    Option("judge", "with --loop-check judge: the model SPEC that is asked"),
+    Option(LOOP_JUDGE, "with --loop-check judge: the model SPEC that is asked"),
     Option(
         "final-turn",
         "warn the doctor before its last turn, ask for a conclusion after it, or neither",
@@ -120,9 +123,9 @@ def roles_of(options: Mapping[str, Any]) -> dict[str, str | None]:
         if options["examiner"] != RECORDS:
             roles["examiner"] = options["examiner"]
         if loops_judged(options):
-            roles["judge"] = options["judge"]
-    if options.get("judge") and "judge" not in roles:
-        raise SpecError("--judge goes with --loop-check judge, in a setting in which examinations are asked for")
+            roles[LOOP_JUDGE] = options[LOOP_JUDGE]
+    if options.get(LOOP_JUDGE) and LOOP_JUDGE not in roles:
+        raise SpecError(f"--{LOOP_JUDGE} goes with --loop-check judge, in a setting with examinations")
     return roles
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from graphs.medrbench.graph import build_graph, recursion_limit
 from graphs.medrbench.loops import JudgedLoops
 from graphs.medrbench.metrics import SCORED_STATUSES
-from graphs.medrbench.options import EXAMINING, rules_of
-from graphs.medrbench.policy import LOOP_STOPPED, MAX_TURNS
+from graphs.medrbench.options import EXAMINING, LOOP_JUDGE, rules_of
+from graphs.medrbench.policy import LOOP_STOPPED, MAX_TURNS, Rules
 from graphs.medrbench.seats import ModelExaminer, RecordsExaminer
 from graphs.medrbench.state import Context, Examiner, LoopCheck, State
 from judge.benchmark import Case, Transcript, Unit
@@ -40,12 +40,13 @@ class ExaminationPlayer:
         )
         start: State = {"case": dict(case.record)}
         config: Any = {"recursion_limit": recursion_limit(rules.max_turns)}
-        return transcript_of(await self._graph.ainvoke(start, context=context, config=config), unit.setting)
+        end = await self._graph.ainvoke(start, context=context, config=config)
+        return transcript_of(end, unit.setting, rules)
 
 
 def loops_of(models: Mapping[str, ChatModel], prompts: Prompts) -> LoopCheck | None:
     """The model that checks for loops, if one does."""
-    return JudgedLoops(models["judge"], prompts) if "judge" in models else None
+    return JudgedLoops(models[LOOP_JUDGE], prompts) if LOOP_JUDGE in models else None
 
 
 def examiner_of(models: Mapping[str, ChatModel], prompts: Prompts) -> Examiner:
@@ -53,7 +54,7 @@ def examiner_of(models: Mapping[str, ChatModel], prompts: Prompts) -> Examiner:
     return ModelExaminer(models["examiner"], prompts) if "examiner" in models else RecordsExaminer()
 
 
-def transcript_of(end: Mapping[str, Any], setting: str) -> Transcript:
+def transcript_of(end: Mapping[str, Any], setting: str, rules: Rules) -> Transcript:
     """The final state as a transcript; where an error ended it, a diagnosis named on the way is not its answer."""
     turns = end["turns"]
     scored = end["status"] in SCORED_STATUSES
@@ -66,7 +67,9 @@ def transcript_of(end: Mapping[str, Any], setting: str) -> Transcript:
         "answer": answer,
         "first_looping_turn": looping,
     }
-    if setting not in EXAMINING:  # elsewhere several turns reason, and labels do not say of which they are
+    if setting in EXAMINING:
+        data["rounds"] = rules.rounds
+    else:  # elsewhere several turns reason, and labels do not say of which they are
         data["steps"] = split_steps(turns[-1]["text"]) if turns else []
     return Transcript(end["status"], end["detail"], tuple(flags_of(setting, end["status"], turns, answer)), data)
 

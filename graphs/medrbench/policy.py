@@ -38,6 +38,11 @@ class Rules:
     on_loop: OnLoop
     final_turn: FinalTurn
 
+    @property
+    def rounds(self) -> int:
+        """In how many of the turns examinations can be asked for; what a conclusion asks for is in none."""
+        return self.max_turns - (self.final_turn == "conclude")
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from graphs.medrbench.metrics import metrics_in, reference, score
+from graphs.medrbench.metrics import metrics_in, reference, rounds_of, score
 from graphs.medrbench.simulate_graph import GIVE_TURN, GO_ON, HAND_BACK, NOTE, REVIEW, TAKE_OVER
 from graphs.medrbench.simulate_session import Examination
 from graphs.medrbench.simulate_words import as_turn, is_blank, is_complete, unsent
@@ -284,7 +284,8 @@ def show_end(terminal: Terminal, record: Mapping[str, Any], transcript: Transcri
         terminal.say(transcript.detail, "yellow")
     if scored:
         outcomes = score(record, transcript)
-        titles = {metric.name: metric.title for metric in metrics_in(transcript.data["setting"])}
+        metrics = metrics_in(transcript.data["setting"], rounds_of(transcript.data))
+        titles = {metric.name: metric.title for metric in metrics}
         rows = [(title, _figure(outcomes[name])) for name, title in titles.items()]
         terminal.table("Scores, as for a model", ("metric", "value"), rows)
         terminal.say(EXACT_ONLY, "dim")

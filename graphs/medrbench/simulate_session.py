@@ -84,7 +84,7 @@ class Examination:
 
     def transcript(self) -> Transcript:
         """The examination so far, or as it ended."""
-        return transcript_of(self.state, self.context.unit.setting)
+        return transcript_of(self.state, self.context.unit.setting, self.context.rules)
 
     # -- what can be done --------------------------------------------------------------------------------------------
 

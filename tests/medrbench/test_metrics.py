@@ -14,6 +14,7 @@ from judge.outcome import Scored, Unscored
 from tests.conftest import Command
 from tests.data import real_data
 from tests.medrbench.examinations import (
+    DEFAULTS,
     ENDOCARDITIS,
     PURPURA,
     THYROID,
@@ -25,6 +26,7 @@ from tests.medrbench.examinations import (
     with_case,
 )
 from tests.runs.synthetic import setting_of
+from tests.server import Reply
 
 
 def scores(played: Played, case: str = THYROID) -> dict[str, float]:
@@ -65,6 +67,49 @@ def test_everything_asked_for() -> None:
     assert BENCHMARK.best(with_case(ENDOCARDITIS)) == {
         "exact": 1, "exam_precision": 1, "exam_recall": 1, "exam_f1": 1
     }  # fmt: skip
+
+
+def by_turn(found: dict[str, float]) -> list[float]:
+    return [value for name, value in found.items() if name.startswith("exam_recall_turn_")]
+
+
+def test_recall_by_turn_of_tests_that_count_one_each() -> None:
+    # of 8 tests two after turn 1 and four after turn 2; the unit ends with turn 3 and keeps its value
+    turns = [asks("TSH", "Free T4", "Ferritin"), asks("Thyrotropin", "Thyroid ultrasound", "CBC"), concludes("X")]
+    assert by_turn(scores(play(Seats(turns)))) == [2 / 8, 4 / 8, 4 / 8, 4 / 8, 4 / 8]
+
+
+def test_recall_by_turn_goes_as_far_as_the_turns_that_were_allowed() -> None:
+    # the list of 12 values counts one test, each value a twelfth of it; the CT is the other test
+    turns = [asks("Complete blood count"), asks("CT of the head"), concludes("X")]
+    found = scores(play(Seats(turns), case=PURPURA, max_turns=3), PURPURA)
+    assert by_turn(found) == pytest.approx([1 / 24, 13 / 24, 13 / 24])
+    options = {"setting": ["free_turn"], **DEFAULTS, "max-turns": 3}
+    assert list(found) == [metric.name for metric in BENCHMARK.metrics_in("free_turn", options)]
+
+
+@pytest.mark.parametrize("conclusion", ["X", None])
+def test_recall_by_turn_of_one_turn_is_that_of_its_only_round(conclusion: str | None) -> None:
+    turns = [Reply(content=""), asks("TSH", "CBC"), asks("Free T4", conclusion=conclusion)]
+    found = scores(play(Seats(turns), setting="one_turn"))
+    assert by_turn(found) == [found["exam_recall"]] == [2 / 8]
+    listed = BENCHMARK.metrics_in("one_turn", {"setting": ["one_turn"], **DEFAULTS})
+    assert [metric.title for metric in listed if "_turn_" in metric.name] == ["Exam recall after turn 1 (names)"]
+
+
+def test_recall_by_turn_does_not_count_what_a_conclusion_asks_for() -> None:
+    turns = [asks("TSH"), asks("Free T4"), asks("CBC", conclusion="X")]
+    assert by_turn(scores(play(Seats(turns), max_turns=2, final_turn="ask"))) == [1 / 8, 2 / 8]
+
+
+def test_recall_by_turn_of_a_doctor_that_asks_nothing_is_zero() -> None:
+    assert by_turn(scores(play(Seats([concludes("X")])))) == [0, 0, 0, 0, 0]
+
+
+def test_metrics_are_listed_for_the_default_number_of_turns() -> None:
+    listed = [metric for metric in BENCHMARK.metrics() if "_turn_" in metric.name]
+    assert [metric.name for metric in listed] == [f"exam_recall_turn_{n}" for n in range(1, 6)]
+    assert listed[0].signature.endswith("|match:names|vocabulary:1|denominator:groups|ended:carried|v:1")
 
 
 def test_asked_nothing_is_precision_zero_and_flagged() -> None:
