@@ -269,6 +269,9 @@ class ModelJudgedBenchmark(Protocol):
     def draw_judging(self) -> str:
         """The judging graph as a Mermaid diagram."""
 
+    def describe_judgements(self, said: UnitJudgements) -> list[tuple[str, str]]:
+        """What a judge said of one unit, for a person: (heading, text) pairs."""
+
 
 def registry() -> dict[str, Benchmark]:
     """All benchmarks by name, built-in ones first.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
@@ -23,6 +24,14 @@ BARE: Mapping[str, Kind] = {"embedded": "embedded", "human": "human"}
 NAMED: Mapping[str, Kind] = {"hf": "hf", "replay": "replay"}
 
 OPENAI_URL = "https://api.openai.com/v1"
+
+
+def own_folder() -> Path:
+    """Where fetched resources and cached embeddings are: MEDJUDGE_HOME, else medjudge in the user's cache folder."""
+    if home := os.environ.get("MEDJUDGE_HOME", "").strip():
+        return Path(home).expanduser()
+    cache = os.environ.get("XDG_CACHE_HOME", "").strip()
+    return (Path(cache) if cache else Path.home() / ".cache") / "medjudge"
 
 
 class Frozen(BaseModel):
@@ -266,8 +275,8 @@ class JudgeSpec(Frozen):
 NOT_COMPARED = frozenset({"data", "nonce", "model.key_variable"})
 
 
-def spec_differences(stored: RunSpec, wanted: RunSpec) -> list[str]:
-    """What differs between two runs' settings, one sentence part each, e.g. ``epochs is 1 in the run, 2 here``."""
+def differences_between(stored: Frozen, wanted: Frozen) -> list[str]:
+    """What differs between two settings, one sentence part each, e.g. ``epochs is 1 in the run, 2 here``."""
     return list(_differences(stored.model_dump(mode="json"), wanted.model_dump(mode="json"), ""))
 
 

@@ -10,15 +10,26 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from judge.benchmark import PENDING, BaselinedBenchmark, Benchmark, Loaded, Option, Transcript, registry
+from judge.benchmark import (
+    PENDING,
+    BaselinedBenchmark,
+    Benchmark,
+    Loaded,
+    ModelJudgedBenchmark,
+    Option,
+    Transcript,
+    registry,
+)
 from judge.errors import DataError, SpecError
 from judge.metrics.signature import Metric
 from judge.outcome import Scored, Unscored
 from judge.prompting import load_prompts
+from judge.references import ReferencedBenchmark
+from judge.settings import JudgeProtocol, JudgeSpec, StepSplitter, parse_model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 BENCHMARKS = registry()
@@ -27,7 +38,9 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 #: Options of `medjudge run` itself, which a benchmark's own must not shadow.
 TAKEN = {"model", "data", "out", "limit", "case", "epochs", "temperature", "max-tokens", "extra-body", "connections",
          "timeout", "tries", "retry-for", "resume", "retry", "record", "replay", "cache", "prompts", "tokenizer",
-         "api-key-env", "json", "help"}  # fmt: skip
+         "api-key-env", "json", "help", "judge", "judge-name", "judge-protocol", "evidence", "reasoning-source",
+         "step-splitter", "reference", "judge-temperature", "judge-max-tokens", "judge-extra-body", "judge-api-key-env",
+         "judge-prompts"}  # fmt: skip
 
 
 @pytest.fixture(params=BENCHMARKS, scope="module")
@@ -141,8 +154,41 @@ def test_there_is_a_prompt_file_for_every_combination_of_options(benchmark: Benc
             assert not prompt.replaced
 
 
+def judge_specs(benchmark: ModelJudgedBenchmark) -> Iterator[JudgeSpec]:
+    """Every combination of what decides which prompts a judge needs, one task at a time and all together."""
+    tasks = tuple(benchmark.judging_tasks)
+    for only, protocol, evidence, splitter in itertools.product(
+        [tasks, *((task,) for task in tasks)],
+        get_args(JudgeProtocol),
+        ["none", "corpus:guidelines"],
+        get_args(StepSplitter),
+    ):
+        yield JudgeSpec(
+            name="judge", model=parse_model("http://127.0.0.1:1/v1#m"), only=only, protocol=protocol, evidence=evidence,
+            step_splitter=splitter,
+        )  # fmt: skip
+
+
+def judge_prompts(benchmark: Benchmark) -> Iterator[tuple[str, ...]]:
+    """The prompts of every judge in every allowed combination of settings; none where no model can judge."""
+    if isinstance(benchmark, ModelJudgedBenchmark):
+        for settings in {benchmark.settings(options) for options in allowed(benchmark)}:
+            for spec in judge_specs(benchmark):
+                yield benchmark.judge_prompt_names(spec, settings)
+
+
+def test_there_is_a_prompt_file_for_every_judge(benchmark: Benchmark) -> None:
+    for names in set(judge_prompts(benchmark)):
+        assert len(set(names)) == len(names)
+        for name, prompt in load_prompts(benchmark.name, names).items():
+            assert re.search(r"\.v\d+$", name)
+            assert "fence" in prompt.variables, "what is data stands between fences, and the prompt says so"
+
+
 def test_every_prompt_file_is_used_by_some_combination(benchmark: Benchmark) -> None:
     used = {name for options in allowed(benchmark) for name in benchmark.prompt_names(options)}
+    used |= {name for names in judge_prompts(benchmark) for name in names}
+    used |= {benchmark.reference_prompt} if isinstance(benchmark, ReferencedBenchmark) else set()
     folder = Path(__file__).parents[1] / "prompts" / benchmark.name
     latest = {re.sub(r"\.v\d+$", "", name) for name in used}
     assert {path.name.removesuffix(".md").rpartition(".v")[0] for path in folder.glob("*.md")} <= latest

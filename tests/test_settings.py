@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from judge.errors import SpecError
 from judge.models.preflight import preflight
-from judge.settings import Generation, ModelSpec, RunSpec, Traffic, parse_model, spec_differences
+from judge.settings import Generation, ModelSpec, RunSpec, Traffic, differences_between, parse_model
 from tests.models.helpers import at, chat_on, user
 from tests.server import ModelServer, says
 
@@ -194,7 +194,7 @@ def run_spec(**values: Any) -> RunSpec:
 def test_given_two_settings_when_they_are_compared_then_what_differs_is_named(
     change: dict[str, Any], parts: list[str]
 ) -> None:
-    assert spec_differences(run_spec(), run_spec(**change)) == parts
+    assert differences_between(run_spec(), run_spec(**change)) == parts
 
 
 def test_given_settings_when_they_are_written_and_read_then_they_are_equal() -> None:

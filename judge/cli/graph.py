@@ -13,14 +13,16 @@ if TYPE_CHECKING:
 
 
 def _build(benchmark: Benchmark) -> click.Command:
-    def callback(setting: str | None) -> None:
-        click.echo(benchmark.draw(setting))
+    def callback(setting: str | None, judging: bool = False) -> None:
+        click.echo(benchmark.draw_judging() if judging else benchmark.draw(setting))  # type: ignore[attr-defined]
 
     choices = next((option.choices for option in benchmark.options if option.setting), ())
+    of_setting = click.Option(["--setting"], type=click.Choice(choices), help="Draw what can happen in this setting.")
+    of_judging = click.Option(["--judging"], is_flag=True, help="Draw how a transcript is judged instead.")
     return click.Command(
         benchmark.name,
         callback=callback,
-        params=[click.Option(["--setting"], type=click.Choice(choices), help="Draw what can happen in this setting.")],
+        params=[of_setting, of_judging] if hasattr(benchmark, "draw_judging") else [of_setting],
         help=f"The state machine of {benchmark.title}, as Mermaid.",
     )
 

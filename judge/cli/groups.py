@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from judge.errors import SpecError
+
 if TYPE_CHECKING:
     from judge.benchmark import Benchmark, Option
 
@@ -95,6 +97,23 @@ def data_option(*, required: bool) -> click.Option:
 
 def json_option() -> click.Option:
     return click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document and nothing else.")
+
+
+def json_object(option: str, text: str | None) -> dict[str, Any]:
+    """The JSON object that was given with an option; empty without one.
+
+    Raises:
+        SpecError: it is none.
+    """
+    if text is None:
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise SpecError(f"{option} is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise SpecError(f'{option} must be a JSON object, e.g. {{"top_p": 0.9}}')
+    return value
 
 
 def print_json(document: Any) -> None:

@@ -16,6 +16,8 @@ COMMANDS = {
     "check": ("judge.cli.check", "check", "Is a model's endpoint reachable, and what does it support?"),
     "run": ("judge.cli.run", "run_group", "Run a benchmark on a model, or continue a run."),
     "simulate": ("judge.cli.simulate", "simulate_group", "A person is the doctor, or follows a model turn by turn."),
+    "judge": ("judge.cli.judging", "judge_command", "Judge a run's stored transcripts with a model."),
+    "reference": ("judge.cli.reference", "reference_group", "Split reference solutions into steps, once for all."),
     "score": ("judge.cli.score", "score", "Recompute a run's metrics from what is stored; calls no model."),
     "show": ("judge.cli.show", "show", "A run's tables, or one case with its whole transcript."),
     "import": ("judge.cli.imports", "import_group", "Score predictions made elsewhere."),

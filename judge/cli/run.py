@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +20,17 @@ from judge.cli.groups import (
     benchmark_options,
     by_name,
     data_option,
+    json_object,
     json_option,
     print_json,
 )
+from judge.cli.judging import judge_params, judge_request, report_judged
+from judge.cli.traffic import traffic_of, traffic_params
 from judge.errors import SpecError
 
 if TYPE_CHECKING:
     from judge.benchmark import Benchmark
+    from judge.runs.judging import JudgeRequest
     from judge.runs.launch import Finished, Request, Watcher
 
 
@@ -35,7 +41,13 @@ def _build(benchmark: Benchmark) -> click.Command:
     return click.Command(
         benchmark.name,
         callback=callback,
-        params=[*_model_params(), *benchmark_options(benchmark.options, required=True), *_run_params(), json_option()],
+        params=[
+            *_model_params(),
+            *benchmark_options(benchmark.options, required=True),
+            *(judge_params(required=False) if hasattr(benchmark, "judging") else []),
+            *_run_params(),
+            json_option(),
+        ],
         help=f"{benchmark.title}: {benchmark.about}.",
         short_help=f"Run {benchmark.title}, or continue a run of it.",
     )
@@ -61,14 +73,7 @@ def _model_params() -> list[click.Parameter]:
 def _run_params() -> list[click.Parameter]:
     file = click.Path(path_type=Path, dir_okay=False)
     return [
-        click.Option(["--connections"], type=click.IntRange(1, 4096), default=16, show_default=True, metavar="N",
-                     help="Requests under way at once."),
-        click.Option(["--timeout"], type=FiniteRange(min=0, min_open=True), default=600.0, show_default=True,
-                     metavar="SECONDS", help="Longest time one request may take; waits for a retry do not count."),
-        click.Option(["--tries"], type=click.IntRange(min=1), default=6, show_default=True, metavar="N",
-                     help="Requests sent per call at most, retries included."),
-        click.Option(["--retry-for"], type=FiniteRange(min=0), default=600.0, show_default=True,
-                     metavar="SECONDS", help="Longest that one call may wait for retries, all waits together."),
+        *traffic_params(),
         click.Option(["--resume"], type=DIRECTORY, metavar="RUN_DIR", help="Continue this run; asks nothing twice."),
         click.Option(["--retry"], multiple=True, metavar="STATUS",
                      help="With --resume: ask again the units of this status, or 'errors'; may be repeated."),
@@ -89,26 +94,77 @@ run_group = BenchmarkGroup("run", build=_build, help="Run a benchmark on a model
 def _run(benchmark: Benchmark, values: dict[str, Any]) -> int:
     import asyncio
 
-    from judge.runs.launch import run_new, run_resumed
-    from judge.runs.progress import watcher_for
-
-    resume, retry, as_json = values["resume"], values["retry"], values["as_json"]
+    resume, retry = values["resume"], values["retry"]
     request = _request(benchmark, values)
     if retry and resume is None:
         raise SpecError("--retry goes with --resume RUN_DIR")
     if resume is not None and request.out is not None:
         raise SpecError("--out names a new run; --resume continues one; give only one of them")
+    return asyncio.run(_play(benchmark, request, values))
+
+
+async def _play(benchmark: Benchmark, request: Request, values: Mapping[str, Any]) -> int:
+    """Play, then judge where that is wanted."""
+    from judge.runs.launch import run_new, run_resumed
+    from judge.runs.progress import watcher_for
+
+    resume, as_json = values["resume"], values["as_json"]
+    request, judging = await _with_judge(benchmark, request, values)
     watcher: Watcher = watcher_for(sys.stderr)
-    job = run_new(request, watcher) if resume is None else run_resumed(resume, request, retry, watcher)
-    finished = asyncio.run(job)
+    job = run_new(request, watcher) if resume is None else run_resumed(resume, request, values["retry"], watcher)
+    finished = await job
     if values["cache"] is not None and finished.report["spec"]["generation"]["temperature"] != 0:
         click.echo("Note: --cache was not used: it shares answers at --temperature 0 only.", err=True)
-    return _report(finished, as_json=as_json)
+    if judging is None or finished.report["state"] != "complete":
+        return _report(finished, as_json=as_json)
+    return await _judged(finished, judging, as_json=as_json)
+
+
+async def _with_judge(
+    benchmark: Benchmark, request: Request, values: Mapping[str, Any]
+) -> tuple[Request, JudgeRequest | None]:
+    """The request with its judge, made sure of before the doctor is asked anything; on resuming, the run's own."""
+    judging = judge_request(values) if "judge" in values else None
+    if judging is None and values["resume"] is not None:
+        judging = _judging_of(values["resume"])
+    if judging is None:
+        return request, None
+    from judge.runs.judging import check_judge, seat_of
+
+    if values["resume"] is None:
+        await check_judge(benchmark, judging, benchmark.settings(request.options))
+    seat = seat_of(judging)
+    roles = {f"judge:{seat.name}": seat.model.text}
+    return replace(request, judging=judging.to_row(), judge_roles=roles), judging
+
+
+def _judging_of(run_dir: Path) -> JudgeRequest | None:
+    """How a run is to be judged, if it was begun so."""
+    from judge.runs.judging import JudgeRequest
+    from judge.runs.store import open_run
+
+    store = open_run(run_dir, write=False)
+    try:
+        row = json.loads(store.meta("facts") or "{}").get("judging")
+    finally:
+        store.close()
+    return JudgeRequest.from_row(row) if row else None
+
+
+async def _judged(finished: Finished, judging: JudgeRequest, *, as_json: bool) -> int:
+    from judge.runs.judging import judge_run
+    from judge.runs.progress import watcher_for
+
+    judged = await judge_run(finished.folder, judging, (), watcher_for(sys.stderr))
+    code = report_judged(judged, as_json=as_json)
+    if code == 0 or judged.ending.error is None:
+        _next(finished, _sayer(quiet=as_json))
+    return code
 
 
 def _request(benchmark: Benchmark, values: dict[str, Any]) -> Request:
     from judge.runs.launch import Request
-    from judge.settings import Generation, Traffic
+    from judge.settings import Generation
 
     context = click.get_current_context()
     given = {name for name in values if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
@@ -123,14 +179,9 @@ def _request(benchmark: Benchmark, values: dict[str, Any]) -> Request:
         generation=Generation(
             temperature=values["temperature"],
             max_tokens=values["max_tokens"],
-            extra_body=_json_object(values["extra_body"]),
+            extra_body=json_object("--extra-body", values["extra_body"]),
         ),
-        traffic=Traffic(
-            connections=values["connections"],
-            timeout=values["timeout"],
-            tries=values["tries"],
-            total_wait=values["retry_for"],
-        ),
+        traffic=traffic_of(values),
         limit=values["limit"],
         cases=values["cases"],
         epochs=values["epochs"],
@@ -152,18 +203,6 @@ def _require(benchmark: Benchmark, options: dict[str, Any]) -> None:
             raise SpecError(f"--{option.name} is missing{choices}")
 
 
-def _json_object(text: str | None) -> dict[str, Any]:
-    if text is None:
-        return {}
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise SpecError(f"--extra-body is not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise SpecError('--extra-body must be a JSON object, e.g. {"top_p": 0.9}')
-    return value
-
-
 def _report(finished: Finished, *, as_json: bool) -> int:
     """Print the report, then what to do next on standard error; the exit code."""
     from judge.report.tables import print_report
@@ -176,7 +215,6 @@ def _report(finished: Finished, *, as_json: bool) -> int:
         print_json(document)
     else:
         print_report(report)
-    say = _sayer(quiet=as_json)
     if ending.error is not None:
         click.echo(f"medjudge: {one_line(str(ending.error))}", err=True)
     if report["state"] != "complete":
@@ -188,11 +226,17 @@ def _report(finished: Finished, *, as_json: bool) -> int:
             f"Ask them again with: medjudge run {name} --resume {folder} --retry errors",
             err=True,
         )
+    _next(finished, _sayer(quiet=as_json))
+    return 1 if report["error_units"] else 0
+
+
+def _next(finished: Finished, say: Any) -> None:
+    """What can be done with the run."""
+    folder = shlex.quote(str(finished.folder))
     say(f"Run: {finished.folder}")
     say(f"Next: medjudge show {folder}            tables with breakdowns")
     say(f"      medjudge show {folder} CASE_ID    one case, whole transcript")
     say(f"      medjudge score {folder} --json    every number as JSON")
-    return 1 if report["error_units"] else 0
 
 
 def _sayer(*, quiet: bool) -> Any:

@@ -14,11 +14,12 @@ from judge.errors import SpecError
 
 if TYPE_CHECKING:
     from judge.benchmark import Benchmark
+    from judge.judgements import UnitJudgements
     from judge.outcome import Outcome
     from judge.runs.store import RunStore
 
 
-def _show(run_dir: Path, case_id: str | None, as_json: bool) -> None:
+def _show(run_dir: Path, case_id: str | None, judge: str | None, as_json: bool) -> None:
     from judge.report.tables import print_report
     from judge.runs.scoring import score_run
     from judge.runs.store import benchmark_of, open_run
@@ -27,24 +28,24 @@ def _show(run_dir: Path, case_id: str | None, as_json: bool) -> None:
     try:
         benchmark = benchmark_of(store)
         if case_id is None:
-            report = score_run(store, benchmark)
+            report = score_run(store, benchmark, judge)
             if as_json:
-                print_json(report | {"units": _units(store, benchmark)})
+                print_json(report | {"units": _units(store, benchmark, judge)})
             else:
                 print_report(report, breakdowns=True)
         else:
-            entries = _case(store, benchmark, case_id)
+            entries = _case(store, benchmark, case_id, judge)
             print_json(entries) if as_json else _print_case(entries)
     finally:
         store.close()
 
 
-def _units(store: RunStore, benchmark: Benchmark) -> list[dict[str, Any]]:
+def _units(store: RunStore, benchmark: Benchmark, judge: str | None) -> list[dict[str, Any]]:
     """Every unit in short, with its scores."""
     from judge.runs.scoring import score_units, scorer_of
 
     units = store.units()
-    scores = score_units(scorer_of(store, benchmark), store.cases(), units)
+    scores = score_units(scorer_of(store, benchmark, judge), store.cases(), units)
     return [
         {
             "case": stored.unit.case,
@@ -68,7 +69,7 @@ def _plain(outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
     }
 
 
-def _case(store: RunStore, benchmark: Benchmark, wanted: str) -> list[dict[str, Any]]:
+def _case(store: RunStore, benchmark: Benchmark, wanted: str, judge: str | None) -> list[dict[str, Any]]:
     """Every unit of a case; an unambiguous beginning of its id is enough."""
     from judge.benchmark import Transcript
     from judge.runs.scoring import score_units, scorer_of
@@ -80,7 +81,10 @@ def _case(store: RunStore, benchmark: Benchmark, wanted: str) -> list[dict[str, 
         example = (found or list(cases))[0]
         raise SpecError(f"{wanted!r}: {problem} (e.g. {example}); all ids: medjudge show {store.folder} --json")
     units = [stored for stored in store.units() if stored.unit.case == found[0]]
-    scores = score_units(scorer_of(store, benchmark), cases, units)
+    judges = [judge] if judge is not None else list(store.judging.judges())
+    scored = {name: score_units(scorer_of(store, benchmark, name), cases, units) for name in judges}
+    said = {name: store.judging.judged(name) for name in judges}
+    own = score_units(scorer_of(store, benchmark), cases, units)
     entries = []
     for stored in units:
         transcript = stored.transcript or Transcript(stored.status, stored.detail)
@@ -90,14 +94,38 @@ def _case(store: RunStore, benchmark: Benchmark, wanted: str) -> list[dict[str, 
                 "status": stored.status,
                 "detail": stored.detail,
                 "flags": list(stored.flags),
-                "scores": _plain(scores[stored.unit.key]),
+                "scores": _plain(own[stored.unit.key]),
                 "text": benchmark.describe(cases[found[0]].record, transcript),
+                "judges": {
+                    name: _by_judge(
+                        benchmark,
+                        said[name].get(stored.unit.key),
+                        {m: o for m, o in scored[name][stored.unit.key].items() if m not in own[stored.unit.key]},
+                    )
+                    for name in judges
+                },
                 "case": dict(cases[found[0]].record),
                 "transcript": dict(transcript.data),
                 "exchanges": [_brief(exchange) for exchange in store.exchanges(stored.unit)],
             }
         )
     return entries
+
+
+def _by_judge(benchmark: Benchmark, said: UnitJudgements | None, scores: Mapping[str, Outcome]) -> dict[str, Any]:
+    """What one judge said of a unit, and the scores that rest on it."""
+    from judge.benchmark import ModelJudgedBenchmark
+
+    if said is None:
+        return {"scores": _plain(scores), "judgements": [], "missing": {}, "facts": {}, "text": []}
+    text = benchmark.describe_judgements(said) if isinstance(benchmark, ModelJudgedBenchmark) else []
+    return {
+        "scores": _plain(scores),
+        "judgements": said.view.to_rows(),
+        "missing": {kind: asdict(why) for kind, why in said.missing.items()},
+        "facts": dict(said.facts),
+        "text": text,
+    }
 
 
 def _brief(exchange: Any) -> dict[str, Any]:
@@ -107,7 +135,6 @@ def _brief(exchange: Any) -> dict[str, Any]:
 
 
 def _print_case(entries: list[dict[str, Any]]) -> None:
-    from judge.report.tables import number
     from judge.report.text import one_line, printable
 
     for entry in entries:
@@ -117,14 +144,25 @@ def _print_case(entries: list[dict[str, Any]]) -> None:
         for heading, text in entry["text"]:
             click.secho(f"--- {one_line(heading)}", bold=True)
             click.echo(printable(text))
-        click.secho("--- scores", bold=True)
-        width = max(map(len, entry["scores"]), default=0)
-        for name, value in entry["scores"].items():
-            shown = f"unscored ({value['unscored']})" if isinstance(value, dict) else number(value)
-            click.echo(f"{name:{width}}  {shown}")
+        _print_scores("scores", entry["scores"])
+        for name, of_judge in entry["judges"].items():
+            for heading, text in of_judge["text"]:
+                click.secho(f"--- {one_line(name)}: {one_line(heading)}", bold=True)
+                click.echo(printable(text))
+            _print_scores(f"scores by {one_line(name)}", of_judge["scores"])
         for exchange in entry["exchanges"]:
             click.echo(f"{exchange['address']} attempt {exchange['attempt']}: {one_line(_outcome(exchange))}")
         click.echo()
+
+
+def _print_scores(heading: str, scores: Mapping[str, Any]) -> None:
+    from judge.report.tables import number
+
+    click.secho(f"--- {heading}", bold=True)
+    width = max(map(len, scores), default=0)
+    for name, value in scores.items():
+        shown = f"unscored ({value['unscored']})" if isinstance(value, dict) else number(value)
+        click.echo(f"{name:{width}}  {shown}")
 
 
 def _outcome(exchange: Mapping[str, Any]) -> str:
@@ -141,7 +179,9 @@ show = click.Command(
     params=[
         click.Argument(["run_dir"], type=DIRECTORY),
         click.Argument(["case_id"], required=False),
+        click.Option(["--judge"], metavar="NAME",
+                     help="By this judge's judgements.  [default: none in tables, every judge in a case]"),
         json_option(),
     ],
-    help="A run's tables, or one case with its whole transcript.",
-)
+    help="A run's tables, or one case with its whole transcript and what judges said of it.",
+)  # fmt: skip

@@ -49,8 +49,14 @@ def print_report(report: Mapping[str, Any], *, breakdowns: bool = False) -> None
     out.print(signature_table(report["settings"]))
     if report["tokens"]:
         out.print(token_table(report["tokens"]))
-    for note in _notes(report):
-        out.print(f"Note: {one_line(note)}.")
+    for line in closing_lines(report):
+        out.print(line)
+
+
+def closing_lines(report: Mapping[str, Any]) -> list[str]:
+    """What a judge cost, and what must stand beside the numbers."""
+    cost = judge_cost(report["judge"]) if report["judge"] else ""
+    return [*([f"Judge: {one_line(cost)}."] if cost else []), *(f"Note: {one_line(note)}." for note in _notes(report))]
 
 
 def _notes(report: Mapping[str, Any]) -> list[str]:
@@ -75,12 +81,41 @@ def heading(report: Mapping[str, Any]) -> list[str]:
 
 
 def _judged(judge: Mapping[str, Any]) -> str:
-    """Whose judgements the judged metrics rest on; their signatures do not say it."""
+    """Whose judgements the judged metrics rest on."""
     parts = [f"judged by {judge['name']}"]
     if judge.get("file"):
         named = f" (it holds labels by {', '.join(judge['judges'])})" if judge.get("judges") else ""
         parts.append(f"labels imported from {judge['file']}{named}")
+    if judge.get("spec"):
+        parts += _judge_settings(judge)
     return one_line(" · ".join(parts))
+
+
+def _judge_settings(judge: Mapping[str, Any]) -> list[str]:
+    spec = judge["spec"]
+    asked = [f"{key} {value}" for key, value in spec["generation"].items() if value not in (None, {})]
+    pinned = f" from {judge['references']['file']}" if judge["references"]["file"] else ""
+    return [
+        spec["model"]["text"],
+        f"{spec['protocol']} ({judge.get('mode', 'not asked yet')})",
+        *asked,
+        f"evidence {spec['evidence']}",
+        f"reasoning in the {spec['reasoning_source']}, split by {spec['step_splitter']}",
+        f"reference steps {spec['reference']}{pinned}",
+    ]
+
+
+def judge_cost(judge: Mapping[str, Any]) -> str:
+    """Calls and tokens of a judge for each unit; empty where nothing was asked."""
+    cost, units = judge.get("cost"), judge.get("units")
+    if not cost or not units:
+        return ""
+    unreported = f", {cost['calls_without_a_report']:,} calls without a report" * bool(cost["calls_without_a_report"])
+    return (
+        f"{judge['name']} ({judge['protocol']}): {cost['calls'] / units:.1f} calls, "
+        f"{cost['prompt_tokens'] / units:,.0f} prompt and {cost['completion_tokens'] / units:,.0f} completion tokens "
+        f"a unit, over {counted(units, 'unit')}{unreported}"
+    )
 
 
 def _chosen(spec: Mapping[str, Any]) -> list[str]:

@@ -8,14 +8,14 @@ import json
 import platform
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from judge.benchmark import PENDING, Benchmark, Loaded, Transcript, Unit
+from judge.benchmark import PENDING, Benchmark, Loaded, Unit
 from judge.errors import EndpointError, MedjudgeError, ReplayError, RunError, SpecError, UserError
 from judge.models.cache import FileCache
 from judge.models.chat import ChatModel, open_chat
@@ -26,10 +26,10 @@ from judge.models.retry import RetryPolicy
 from judge.models.tokens import EstimateTokenizer, FileTokenizer, Tokenizer
 from judge.outcome import ERROR_REASONS
 from judge.prompting import Prompts, load_prompts
-from judge.runs.runner import Ending, Runner
+from judge.runs.runner import Ending, Playing, Workers
 from judge.runs.scoring import rescore_run, score_run
 from judge.runs.store import ERRORS, FILE, RunStore, create_run, delete_run, open_run
-from judge.settings import Generation, ModelSpec, RunSpec, Traffic, filled, parse_model, spec_differences
+from judge.settings import Generation, ModelSpec, RunSpec, Traffic, differences_between, filled, parse_model
 
 #: What a run remembers as absolute paths, so that it can be continued from another working directory.
 PLACES = ("data", "replay", "prompts", "tokenizer")
@@ -42,6 +42,9 @@ class Request:
     Attributes:
         model: SPEC of the doctor; None takes it from the replayed recording, or from the resumed run.
         options: the benchmark's own options.
+        judging: how the run is to be judged when it is done, as `judge.runs.judging.JudgeRequest.to_row` gives it;
+            kept with the run, so that continuing it continues that.
+        judge_roles: role -> SPEC of that judge, for the recording.
         given: names of the settings that the user gave explicitly.
     """
 
@@ -61,6 +64,8 @@ class Request:
     prompts: Path | None = None
     tokenizer: Path | None = None
     key_variable: str | None = None
+    judging: Mapping[str, Any] | None = None
+    judge_roles: Mapping[str, str] = field(default_factory=dict)
     given: frozenset[str] = field(default_factory=frozenset)
 
 
@@ -95,7 +100,7 @@ class Watcher:
 
     def begin(self, total: int, done: int, door: Door, scored: Set[str]) -> None: ...
 
-    def finished(self, unit: Unit, transcript: Transcript) -> None: ...
+    def finished(self, unit: Unit, status: str) -> None: ...
 
     def end(self) -> None: ...
 
@@ -126,7 +131,7 @@ def plan_resume(request: Request, store: RunStore) -> Plan:
     assert wanted.data is not None
     loaded = wanted.benchmark.load(wanted.data, wanted.options)
     plan = _plan(wanted, model, replay, loaded, stored.nonce)
-    if differences := spec_differences(stored, plan.spec):
+    if differences := differences_between(stored, plan.spec):
         raise RunError(f"{store.folder} cannot be continued with other settings: {'; '.join(differences)}")
     return plan
 
@@ -334,23 +339,17 @@ async def _play(
 ) -> Finished:
     if not units:
         if request.record:
-            _recorder(request.record, store, plan.spec).close()
+            _recorder(request.record, store, plan.spec, request.judge_roles).close()
         return Finished(store.folder, rescore_run(store, request.benchmark), Ending(0, False, None))
     player = request.benchmark.player(plan.loaded, plan.spec.options, plan.prompts, plan.tokenizer)
     async with _opened(store, request, plan) as (door, models):
         store.reopen(retry)  # not before everything that the user named could be opened: it sets paid answers aside
-        runner = Runner(
-            store,
-            player,
-            door,
-            models,
-            {case.id: case for case in plan.loaded.cases},
-            connections=request.traffic.connections,
-            on_finish=watcher.finished,
-        )
+        cases = {case.id: case for case in plan.loaded.cases}
+        playing = Playing(store, player, models, cases, watcher.finished)
+        workers = Workers(door, playing, connections=request.traffic.connections)
         watcher.begin(len(plan.units), len(plan.units) - len(units), door, request.benchmark.scored_statuses)
         try:
-            ending = await runner.play(units)
+            ending = await workers.work(units)
         finally:
             watcher.end()
     # what ended the run early may be the disk: then nothing more is written
@@ -366,7 +365,7 @@ async def _opened(store: RunStore, request: Request, plan: Plan) -> AsyncIterato
     async with contextlib.AsyncExitStack() as stack:
         recorder = None
         if request.record:
-            recorder = _recorder(request.record, store, spec)
+            recorder = _recorder(request.record, store, spec, request.judge_roles)
             stack.callback(recorder.close)
         cache = None
         if request.cache:
@@ -389,15 +388,24 @@ async def _opened(store: RunStore, request: Request, plan: Plan) -> AsyncIterato
         yield door, models
 
 
-def _recorder(file: Path, store: RunStore, spec: RunSpec) -> Recorder:
-    """An open recording that already holds all that the run holds, even after a kill or when begun on resuming."""
-    recorder = Recorder(file, Header(spec.nonce, {role: model.text for role, model in spec.models().items()}, {}))
-    known = {address: exchange.attempt for address, exchange in load_recording(file).exchanges.items()}
-    for stored in store.units(with_transcripts=False):
-        for exchange in store.exchanges(stored.unit):
-            if exchange.attempt > known.get(exchange.address, 0):
-                recorder.add(exchange)
+def _recorder(file: Path, store: RunStore, spec: RunSpec, judge: Mapping[str, str]) -> Recorder:
+    """An open recording that already holds all that the run holds, even after a kill or when begun on resuming.
+
+    Args:
+        judge: role -> SPEC of the judge that will be recorded into it later, if one will.
+    """
+    models = {role: model.text for role, model in spec.models().items()}
+    recorder = Recorder(file, Header(spec.nonce, models | dict(judge), {}))
+    fill_recording(recorder, file, store, lambda role: True)
     return recorder
+
+
+def fill_recording(recorder: Recorder, file: Path, store: RunStore, wanted: Callable[[str], bool]) -> None:
+    """Add the stored exchanges of the roles that are wanted, as far as they are not in the recording."""
+    known = {address: exchange.attempt for address, exchange in load_recording(file).exchanges.items()}
+    for exchange in store.all_exchanges():
+        if wanted(exchange.role) and exchange.attempt > known.get(exchange.address, 0):
+            recorder.add(exchange)
 
 
 def default_folder(spec: RunSpec) -> Path:
@@ -421,4 +429,5 @@ def facts_of(request: Request, plan: Plan, notes: Sequence[str]) -> dict[str, An
         "replay": str(plan.replay.path.absolute()) if plan.replay else None,
         "prompts": str(request.prompts.absolute()) if request.prompts else None,
         "tokenizer": str(request.tokenizer.absolute()) if request.tokenizer else None,
+        "judging": dict(request.judging) if request.judging is not None else None,
     }

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from judge.benchmark import Transcript, Unit
+from judge.benchmark import Unit
 from judge.models.door import Door
 from judge.runs.launch import Watcher
 
@@ -51,10 +51,10 @@ class Progress(Watcher):
             self._ticker = threading.Thread(target=self._tick, daemon=True)
             self._ticker.start()
 
-    def finished(self, unit: Unit, transcript: Transcript) -> None:
+    def finished(self, unit: Unit, status: str) -> None:
         self._played += 1
-        if transcript.status not in self._scored:
-            self._unscored[transcript.status] += 1
+        if status not in self._scored:
+            self._unscored[status] += 1
 
     def end(self) -> None:
         self._stop.set()

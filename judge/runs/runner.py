@@ -1,10 +1,10 @@
-"""Plays the pending units of a run, concurrently, until done or asked to stop."""
+"""Works through the open units of a run, concurrently, until done or asked to stop."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ SPARE_WORKERS = 8
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How playing ended.
+    """How the work ended.
 
     Attributes:
         played: units finished now.
@@ -33,38 +33,25 @@ class Ending:
     error: MedjudgeError | None
 
 
-class Runner:
-    """See the module's docstring.
+class Workers:
+    """Many units at once, each done by one coroutine that keeps what came of it.
 
     Args:
-        on_finish: told of every finished unit, for the progress display.
+        do: does a unit and stores it; what it raises ends the work, see `work`.
+        connections: how many requests may be under way.
     """
 
-    def __init__(
-        self,
-        store: RunStore,
-        player: Player,
-        door: Door,
-        models: Mapping[str, ChatModel],
-        cases: Mapping[str, Case],
-        *,
-        connections: int,
-        on_finish: Callable[[Unit, Transcript], None],
-    ) -> None:
-        self._store = store
-        self._player = player
+    def __init__(self, door: Door, do: Callable[[Unit], Awaitable[None]], *, connections: int) -> None:
         self._door = door
-        self._models = models
-        self._cases = cases
+        self._do = do
         self._workers = connections + SPARE_WORKERS
-        self._on_finish = on_finish
-        self._played = 0
+        self._done = 0
         self._error: MedjudgeError | None = None
         self._fault: Exception | None = None
         self._interrupted = False
 
-    async def play(self, units: Sequence[Unit]) -> Ending:
-        """Play the units; what is finished is stored whatever happens to the others.
+    async def work(self, units: Sequence[Unit]) -> Ending:
+        """Do the units; what is finished is stored whatever happens to the others.
 
         A fault of ours outside of any case is raised only when what was in flight has been stored.
         """
@@ -75,41 +62,25 @@ class Runner:
                     group.create_task(self._work(queue))
         if self._fault is not None:
             raise self._fault
-        return Ending(self._played, self._interrupted, self._error)
+        return Ending(self._done, self._interrupted, self._error)
 
     async def _work(self, queue: Iterator[Unit]) -> None:
         for unit in queue:
             if self._door.stopping:
                 return
             try:
-                transcript = await self._play_one(unit)
-                await self._store.finish(unit, transcript)
-                self._played += 1
-                self._on_finish(unit, transcript)
+                await self._do(unit)
+                self._done += 1
             except Interrupted:
                 return
-            except MedjudgeError as error:  # the endpoint, the replay, the store or a prompt: no unit can be played
-                self._end(error)
+            except MedjudgeError as error:  # the endpoint, the replay, the store or a prompt: no unit can be done
+                self._error = self._error or error
+                self._door.stop()
                 return
             except Exception as fault:
                 self._fault = self._fault or fault
                 self._door.stop()
                 return
-
-    async def _play_one(self, unit: Unit) -> Transcript:
-        """A fault of ours in one case must not take the others with it; it is a status like any other."""
-        try:
-            return await self._player.play(self._cases[unit.case], unit, self._models)
-        except CallFailed as failure:
-            return Transcript(failure.reason, str(failure))
-        except MedjudgeError:
-            raise
-        except Exception as error:
-            return Transcript("internal_error", f"{type(error).__name__}: {error}")
-
-    def _end(self, error: MedjudgeError) -> None:
-        self._error = self._error or error
-        self._door.stop()
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
@@ -133,3 +104,34 @@ class Runner:
         finally:
             loop.remove_signal_handler(signal.SIGINT)
             signal.signal(signal.SIGINT, previous)
+
+
+@dataclass(frozen=True, slots=True)
+class Playing:
+    """Plays one unit and keeps its transcript.
+
+    Attributes:
+        on_finish: told of every finished unit and its status, for the progress display.
+    """
+
+    store: RunStore
+    player: Player
+    models: Mapping[str, ChatModel]
+    cases: Mapping[str, Case]
+    on_finish: Callable[[Unit, str], None]
+
+    async def __call__(self, unit: Unit) -> None:
+        transcript = await self._played(unit)
+        await self.store.finish(unit, transcript)
+        self.on_finish(unit, transcript.status)
+
+    async def _played(self, unit: Unit) -> Transcript:
+        """A fault of ours in one case must not take the others with it; it is a status like any other."""
+        try:
+            return await self.player.play(self.cases[unit.case], unit, self.models)
+        except CallFailed as failure:
+            return Transcript(failure.reason, str(failure))
+        except MedjudgeError:
+            raise
+        except Exception as error:
+            return Transcript("internal_error", f"{type(error).__name__}: {error}")

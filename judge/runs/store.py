@@ -6,8 +6,9 @@ import json
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,16 @@ class RunStore:
             return [_exchange(db, row) for row in rows]
 
         return self._database.run(read)
+
+    def all_exchanges(self) -> Iterator[Exchange]:
+        """Every exchange of the run, all attempts, in the order in which they were kept; read a few at a time."""
+        last = 0
+        while True:
+            batch = self._database.run(partial(_exchanges_after, row=last))
+            yield from (exchange for _, exchange in batch)
+            if not batch:
+                return
+            last = batch[-1][0]
 
     def tokens(self) -> list[TokenCount]:
         """Tokens by role, model and source."""
@@ -365,6 +376,11 @@ def _find_exchange(db: sqlite3.Connection, address: str) -> Exchange | None:
     return _exchange(db, row) if row else None
 
 
+def _exchanges_after(db: sqlite3.Connection, row: int) -> list[tuple[int, Exchange]]:
+    query = f"SELECT rowid, {_EXCHANGE} FROM exchanges WHERE rowid > ? ORDER BY rowid LIMIT 200"
+    return [(number, _exchange(db, rest)) for number, *rest in db.execute(query, (row,)).fetchall()]
+
+
 def _supersede(db: sqlite3.Connection, unit: str, status: str) -> None:
     """Set exchanges of a unit aside: all, or for an error those that failed.
 
@@ -380,7 +396,7 @@ def _supersede(db: sqlite3.Connection, unit: str, status: str) -> None:
         db.execute("UPDATE exchanges SET superseded = 1 WHERE address = ?", (address,))
 
 
-def _exchange(db: sqlite3.Connection, row: tuple[Any, ...]) -> Exchange:
+def _exchange(db: sqlite3.Connection, row: Sequence[Any]) -> Exchange:
     address, attempt, role, model, endpoint, body, status, response, error, tries, seconds, source = row
     return Exchange(address, attempt, role, model, endpoint, json.loads(texts.unpack(db, body)), status,
                     texts.unpack(db, response), error, tries, seconds, source)  # fmt: skip

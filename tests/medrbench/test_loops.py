@@ -61,18 +61,18 @@ def script(verdict: str) -> object:
 def test_the_models_verdict_decides(cli: Command, tmp_path: Path, verdict: str, status: str) -> None:
     with serving(script(verdict)) as server:  # type: ignore[arg-type]
         ran = cli(*run_arguments(server, tmp_path / "run", "--examiner", "records", "--on-loop", "stop",
-                                 "--loop-check", "judge", "--judge", f"{server.url}#{JUDGE}", "--case", THYROID,
+                                 "--loop-check", "judge", "--loop-judge", f"{server.url}#{JUDGE}", "--case", THYROID,
                                  "--json"))  # fmt: skip
     assert ran.code == 0, ran.err
     assert ran.json["statuses"] == {status: 1}
     assert "loop-check:judge" in ran.json["settings"][0]["metrics"]["looped"]["signature"]
-    assert shown(cli, tmp_path / "run")["exchanges"][2]["role"] == "judge"
+    assert shown(cli, tmp_path / "run")["exchanges"][2]["role"] == "loop-judge"
 
 
 def test_a_verdict_that_cannot_be_read_is_a_status_of_the_case(cli: Command, tmp_path: Path) -> None:
     with serving(script("They look alike.")) as server:  # type: ignore[arg-type]
         ran = cli(*run_arguments(server, tmp_path / "run", "--examiner", "records", "--loop-check", "judge",
-                                 "--judge", f"{server.url}#{JUDGE}", "--case", THYROID, "--json"))  # fmt: skip
+                                 "--loop-judge", f"{server.url}#{JUDGE}", "--case", THYROID, "--json"))  # fmt: skip
     assert ran.code == 1
     assert ran.json["statuses"] == {"loop_check_failed": 1}
 
@@ -81,7 +81,7 @@ def test_the_judge_must_be_named(cli: Command, tmp_path: Path) -> None:
     with serving(script("")) as server:  # type: ignore[arg-type]
         ran = cli(*run_arguments(server, tmp_path / "run", "--examiner", "records", "--loop-check", "judge"))
     assert ran.code == 2
-    assert "--judge is missing" in ran.sentence
+    assert "--loop-judge is missing" in ran.sentence
 
 
 def test_a_truncated_reply_is_not_sent_to_the_check(cli: Command, tmp_path: Path) -> None:
@@ -92,5 +92,5 @@ def test_a_truncated_reply_is_not_sent_to_the_check(cli: Command, tmp_path: Path
 
     with serving(answer) as server:
         ran = cli(*run_arguments(server, tmp_path / "run", "--examiner", "records", "--loop-check", "judge",
-                                 "--judge", f"{server.url}#{JUDGE}", "--case", THYROID, "--json"))  # fmt: skip
+                                 "--loop-judge", f"{server.url}#{JUDGE}", "--case", THYROID, "--json"))  # fmt: skip
     assert ran.json["statuses"] == {"truncated": 1}

@@ -183,7 +183,7 @@ def test_the_run_s_settings_and_prompts_are_stored(cli: Command, tmp_path: Path)
         ran = cli(*run_arguments(server, tmp_path / "run", "--examiner", "records", "--on-loop", "nudge", "--json"))
     spec = ran.json["spec"]
     assert spec["options"] == {"setting": ["free_turn"], "examiner": "records", "max-turns": 5, "on-loop": "nudge",
-                               "final-turn": "warn", "loop-check": "names", "judge": None}  # fmt: skip
+                               "final-turn": "warn", "loop-check": "names", "loop-judge": None}  # fmt: skip
     assert set(spec["prompts"]) == {"doctor.free_turn.v1", "reask.v1", "results.v1", "results.last.v1", "nudge.v1"}
     assert spec["others"] == {}
     json.dumps(ran.json)

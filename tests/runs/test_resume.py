@@ -184,7 +184,7 @@ def test_a_run_of_another_format(cli: Command, run: Path) -> None:
     edit(run, lambda _: "99", "format")
     for ran in (cli(*resume_arguments(run)), cli("show", run), cli("score", run)):
         assert ran.code == 2
-        assert "is of run format 99; this version reads 1" in ran.sentence
+        assert "is of run format 99; this version reads 2" in ran.sentence
 
 
 def test_predictions_have_no_model_to_ask(cli: Command, tmp_path: Path) -> None:
