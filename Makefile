@@ -14,8 +14,10 @@ demo: $(VENV)/.demo
 		--data fixtures/medrbench --setting oracle --setting one_turn --setting free_turn --out runs/demo/medrbench
 	$(VENV)/bin/medjudge run medrbench --model replay:fixtures/medrbench/treatment.recording.jsonl \
 		--data fixtures/medrbench --setting treatment --out runs/demo/treatment
+	$(VENV)/bin/medjudge judge runs/demo/medrbench --judge replay:fixtures/medrbench/judge.recording.jsonl \
+		--judge-protocol batched
 	@echo
-	@echo "The replies above are synthetic and replayed from fixtures/. To ask a real model:"
+	@echo "The replies and judgements above are synthetic and replayed from fixtures/. To ask a real model:"
 	@echo "  $(VENV)/bin/medjudge data fetch embedded        # a small model that runs here, no key (about 100 MB)"
 	@echo "  $(VENV)/bin/medjudge run caremedeval --model embedded --data fixtures/caremedeval --context none"
 	@echo "  $(VENV)/bin/medjudge run medrbench --model http://127.0.0.1:8000/v1#NAME --data fixtures/medrbench --setting free_turn --examiner records"

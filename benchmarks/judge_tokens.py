@@ -44,16 +44,26 @@ def costs(data: Path, model: str, cases: int) -> dict[JudgeProtocol, Cost]:
         By protocol; the probes that find out how a judge is asked are left out.
     """
     with tempfile.TemporaryDirectory() as folder, ModelServer(SyntheticJudge(), models=["judge"]) as server:
-        run, predictions = Path(folder) / "run", Path(folder) / "outputs.json"
-        outputs = json.loads((data / OUTPUTS).read_text(encoding="utf-8"))
-        chosen = [case for case, models in outputs.items() if model in models][:cases]
-        predictions.write_text(json.dumps({case: outputs[case] for case in chosen}), encoding="utf-8")
-        _medjudge("import", "medrbench", "--setting", "oracle", "--predictions", predictions, "--model-key", model,
-                  "--data", data, "--out", run)  # fmt: skip
+        run, few = Path(folder) / "run", Path(folder) / "data"
+        chosen = _few(data, few, model, cases)
+        _medjudge("import", "medrbench", "--setting", "oracle", "--predictions", few / OUTPUTS, "--model-key", model,
+                  "--data", few, "--out", run)  # fmt: skip
         for protocol in PROTOCOLS:
             _medjudge("judge", run, "--judge", f"{server.url}#judge", "--judge-protocol", protocol,
                       "--judge-name", protocol)  # fmt: skip
-        return {protocol: _cost(run, protocol, len(chosen)) for protocol in PROTOCOLS}
+        return {protocol: _cost(run, protocol, chosen) for protocol in PROTOCOLS}
+
+
+def _few(data: Path, folder: Path, model: str, cases: int) -> int:
+    """A folder with the first cases that the model has an output for, and those outputs; how many they are."""
+    folder.mkdir()
+    outputs = json.loads((data / OUTPUTS).read_text(encoding="utf-8"))
+    chosen = [case for case, models in outputs.items() if model in models][:cases]
+    (file,) = data.glob("diagnosis_*_cases_*.json")
+    for source, target in ((outputs, OUTPUTS), (json.loads(file.read_text(encoding="utf-8")), file.name)):
+        few = {case: source[case] for case in chosen}
+        (folder / target).write_text(json.dumps(few, ensure_ascii=False), encoding="utf-8")
+    return len(chosen)
 
 
 def _medjudge(*arguments: str | Path) -> None:

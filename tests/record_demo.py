@@ -9,19 +9,40 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from graphs.medrbench.cases import load_cases
 from graphs.medrbench.reading import read_turn
 from judge.prompting import load_prompts
+from tests.medrbench.synthetic_judge import SyntheticJudge
 from tests.server import ModelServer, Reply, Request
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-DOCTOR, EXAMINER = "synthetic-doctor", "synthetic-examiner"
+DOCTOR, EXAMINER, JUDGE = "synthetic-doctor", "synthetic-examiner", "synthetic-judge"
 #: Written into the recordings in place of the test server's changing port.
 URL = "http://127.0.0.1:8000/v1"
+
+#: What the synthetic judge says instead of its own verdicts; of one answer it never finishes to judge.
+JUDGED: Mapping[str, Mapping[str, Any]] = {
+    "effectiveness": {
+        "Again, the high thyroid-stimulating": "repetition",
+        "I want to see the blood values": "redundancy",
+        "The basic tests come first": "redundancy",
+        "The values have not changed": "repetition",
+    },
+    "factuality": {
+        "usual in every thrombotic microangiopathy": "wrong",
+        "decides for a disorder of complement": "wrong",
+        "the classic picture of consumption": "wrong",
+    },
+    "outcome": {
+        "Subacute bacterial endocarditis": Reply(
+            content='{"rationale": "Both name an infection of the mitral valve by', finish_reason="length"
+        )
+    },
+}
 
 Script = Callable[[Request], Reply]
 
@@ -32,6 +53,7 @@ def main() -> None:
     settings = [word for setting in diagnosis for word in ("--setting", setting)]
     record("medrbench", medrbench(diagnosis), "demo.recording.jsonl", *settings, "--examiner", f"URL#{EXAMINER}")
     record("medrbench", medrbench(["treatment"]), "treatment.recording.jsonl", "--setting", "treatment")
+    record_judge("medrbench", "demo.recording.jsonl", "judge.recording.jsonl", settings, JUDGED)
 
 
 def record(benchmark: str, script: Script, name: str, *options: str) -> None:
@@ -43,9 +65,31 @@ def record(benchmark: str, script: Script, name: str, *options: str) -> None:
                    "--data", str(FIXTURES / benchmark), "--connections", "1", "--out", str(Path(folder) / "run"),
                    "--record", str(file), *(option.replace("URL", server.url) for option in options)]  # fmt: skip
         subprocess.run(command, check=True)
-        text = file.read_text(encoding="utf-8").replace(server.url, URL)
-    header, *exchanges = text.splitlines(keepends=True)
-    # in the order of addresses, so that a new recording differs from the last only where something changed
+        write_sorted(file, server.url)
+
+
+def record_judge(
+    benchmark: str, doctor: str, name: str, settings: Sequence[str], verdicts: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """A judge of the run that a recording replays; its exchanges become fixtures/<benchmark>/<name>."""
+    file = FIXTURES / benchmark / name
+    file.unlink(missing_ok=True)
+    judge = SyntheticJudge(verdicts)
+    with ModelServer(judge, models=[JUDGE]) as server, tempfile.TemporaryDirectory() as folder:
+        run = str(Path(folder) / "run")
+        medjudge = [sys.executable, "-m", "medjudge"]
+        played = ["run", benchmark, "--model", f"replay:{FIXTURES / benchmark / doctor}", "--data",
+                  str(FIXTURES / benchmark), *settings, "--out", run]  # fmt: skip
+        judged = ["judge", run, "--judge", f"{server.url}#{JUDGE}", "--judge-name", JUDGE,
+                  "--judge-protocol", "batched", "--connections", "1", "--record", str(file)]  # fmt: skip
+        subprocess.run([*medjudge, *played], check=True)
+        subprocess.run([*medjudge, *judged], check=True)
+        write_sorted(file, server.url)
+
+
+def write_sorted(file: Path, url: str) -> None:
+    """In the order of addresses, so that a new recording differs from the last only where something changed."""
+    header, *exchanges = file.read_text(encoding="utf-8").replace(url, URL).splitlines(keepends=True)
     file.write_text(header + "".join(sorted(exchanges)), encoding="utf-8")
 
 

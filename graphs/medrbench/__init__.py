@@ -65,9 +65,7 @@ class MedRBench:
         return _metrics.METRICS
 
     def metrics_in(self, setting: str, options: Mapping[str, Any]) -> tuple[Metric, ...]:
-        policies = _options.policies_of(setting, options)
-        found = _metrics.metrics_in(setting, _metrics.rounds_in(setting, options))
-        return tuple(replace(m, parameters=(*m.parameters, *policies)) for m in found)
+        return _signed(_metrics.metrics_in(setting, _metrics.rounds_in(setting, options)), setting, options)
 
     def settings(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         return _options.settings_of(options)
@@ -96,7 +94,7 @@ class MedRBench:
         return ExaminationSimulator(self)
 
     def judged_metrics(self, setting: str, options: Mapping[str, Any]) -> tuple[Metric, ...]:
-        return _judged.judged_metrics(setting, _metrics.rounds_in(setting, options))
+        return _signed(_judged.judged_metrics(setting, _metrics.rounds_in(setting, options)), setting, options)
 
     def score_judged(
         self, record: Mapping[str, Any], setting: str, options: Mapping[str, Any], said: UnitJudgements
@@ -166,6 +164,12 @@ class MedRBench:
 
     def describe(self, record: Mapping[str, Any], transcript: Transcript) -> list[tuple[str, str]]:
         return describe_case(record, transcript)
+
+
+def _signed(metrics: Sequence[Metric], setting: str, options: Mapping[str, Any]) -> tuple[Metric, ...]:
+    """Metrics with the policies of the setting, which move every number of a run."""
+    policies = _options.policies_of(setting, options)
+    return tuple(replace(metric, parameters=(*metric.parameters, *policies)) for metric in metrics)
 
 
 BENCHMARK = MedRBench()

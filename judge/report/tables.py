@@ -17,6 +17,9 @@ from judge.report.text import one_line, printable
 
 T = TypeVar("T")
 
+#: A longer table of signatures is shown only where everything is.
+MOST_SIGNATURES = 12
+
 #: Width of tables where neither a terminal nor COLUMNS says one.
 PIPE_WIDTH = 120
 
@@ -37,7 +40,7 @@ def print_report(report: Mapping[str, Any], *, breakdowns: bool = False) -> None
         out.print(printable(line))
     out.print(overview(report["settings"]))
     for setting in report["settings"]:
-        for table in metric_tables(setting, out):
+        for table in [*summary_tables(setting, out), *metric_tables(setting, out)]:
             out.print(table)
         lines = status_lines(report["benchmark"], setting, report["scored_statuses"])
         for line in [*(f"  {line}" for line in lines), *([""] if lines else [])]:
@@ -46,7 +49,7 @@ def print_report(report: Mapping[str, Any], *, breakdowns: bool = False) -> None
             for name, groups in setting["by"].items():
                 for table in breakdown_tables(setting, name, groups, out):
                     out.print(table)
-    out.print(signature_table(report["settings"]))
+    out.print(signatures(report, everything=breakdowns))
     if report["tokens"]:
         out.print(token_table(report["tokens"]))
     for line in closing_lines(report):
@@ -100,9 +103,15 @@ def _judge_settings(judge: Mapping[str, Any]) -> list[str]:
         f"{spec['protocol']} ({judge.get('mode', 'not asked yet')})",
         *asked,
         f"evidence {spec['evidence']}",
-        f"reasoning in the {spec['reasoning_source']}, split by {spec['step_splitter']}",
+        f"reasoning in the {spec['reasoning_source']}, split by {_splitters(judge, spec['step_splitter'])}",
         f"reference steps {spec['reference']}{pinned}",
     ]
+
+
+def _splitters(judge: Mapping[str, Any], wanted: str) -> str:
+    """Who split how many units; `auto` alone would not say it."""
+    found = [f"{name} {count}" for name, count in judge["splitters"].items()]
+    return f"{wanted} ({', '.join(found)})" if found else wanted
 
 
 def judge_cost(judge: Mapping[str, Any]) -> str:
@@ -133,14 +142,21 @@ def overview(settings: Sequence[Mapping[str, Any]]) -> Table:
     for setting in settings:
         table.add_column(setting["setting"], justify="right")
     for name, title in titles(settings).items():
-        table.add_row(title, *(number(setting["metrics"].get(name, {}).get("mean")) for setting in settings))
+        table.add_row(title, *(number(_mean_of(setting, name)) for setting in settings))
     table.add_row("scored / units", *(_scored(setting) for setting in settings))
     return table
 
 
+def _mean_of(setting: Mapping[str, Any], name: str) -> float | None:
+    found: Mapping[str, Any] = setting["summaries"].get(name) or setting["metrics"].get(name, {})
+    return found.get("mean")
+
+
 def titles(settings: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Metric -> title, for every metric that any of the settings has."""
-    return {name: metric["title"] for setting in settings for name, metric in setting["metrics"].items()}
+    """Metric -> title, for every metric that any of the settings has; means of group means first, if there are any."""
+    summaries = {name: row["title"] for setting in settings for name, row in setting["summaries"].items()}
+    plain = {name: metric["title"] for setting in settings for name, metric in setting["metrics"].items()}
+    return summaries | {name: title for name, title in plain.items() if f"{name}_micro" not in summaries}
 
 
 def _scored(group: Mapping[str, Any]) -> str:
@@ -162,11 +178,33 @@ COLUMNS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
+#: Section of a setting's report -> heading of its table.
+_SUMMARIES = {"summaries": "means of group means, and over all cases", "asides": "apart from all other numbers"}
+
+
+def summary_tables(setting: Mapping[str, Any], out: Console) -> list[Table]:
+    """Means of group means, and what stands apart; none where the benchmark has no such thing."""
+    tables = []
+    for section, words in _SUMMARIES.items():
+        rows = list(setting[section].values())
+        if rows:
+            title = f"{setting['setting']}: {words}"
+            whole = _rows_table(title, rows, list(COLUMNS))
+            names = list(COLUMNS)
+            tables += [whole] if _fits(whole, out) else [_rows_table(title, rows, part) for part in _halves(names)]
+    return tables
+
+
+def _halves(names: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """What is about the number, and what it rests on."""
+    return names[:4], names[4:]
+
+
 def metric_tables(setting: Mapping[str, Any], out: Console) -> list[Table]:
     """One setting in full: one table, or two where the terminal is narrow, since no number may be cut."""
     names = list(COLUMNS)
     whole = metric_table(setting, names)
-    return [whole] if _fits(whole, out) else [metric_table(setting, names[:4]), metric_table(setting, names[4:])]
+    return [whole] if _fits(whole, out) else [metric_table(setting, part) for part in _halves(names)]
 
 
 def metric_table(setting: Mapping[str, Any], columns: Sequence[str]) -> Table:
@@ -174,11 +212,16 @@ def metric_table(setting: Mapping[str, Any], columns: Sequence[str]) -> Table:
     sizes = f"{counted(setting['n_cases'], 'case')}, {counted(setting['n_units'], 'unit')}"
     scored = f"scored ones in {counted(most, 'cluster')}" if most else "none scored"
     title = f"{setting['setting']}: {sizes}, {scored}"
+    return _rows_table(title, setting["metrics"].values(), columns)
+
+
+def _rows_table(title: str, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Table:
+    """One row a metric; a title that is too long for the terminal is wrapped, a number never."""
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    table.add_column("metric", no_wrap=True)
+    table.add_column("metric", overflow="fold")
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
-    for metric in setting["metrics"].values():
+    for metric in rows:
         table.add_row(metric["title"], *(COLUMNS[column](metric) for column in columns))
     return table
 
@@ -188,6 +231,14 @@ def _fits(table: Table, out: Console) -> bool:
     return natural <= out.width
 
 
+def signatures(report: Mapping[str, Any], *, everything: bool) -> Table | str:
+    """What exactly each number is, or where that is said."""
+    table = signature_table(report["settings"])
+    if everything or table.row_count <= MOST_SIGNATURES:
+        return table
+    return f"Signatures of all numbers: medjudge show {one_line(report['run'])}, or --json.\n"
+
+
 def signature_table(settings: Sequence[Mapping[str, Any]]) -> Table:
     """What exactly each number is."""
     table = Table(title="Signatures", box=box.SIMPLE_HEAD, title_justify="left", show_header=False)
@@ -195,7 +246,7 @@ def signature_table(settings: Sequence[Mapping[str, Any]]) -> Table:
     table.add_column("signature", overflow="fold")
     where: dict[tuple[str, str], list[str]] = {}
     for setting in settings:
-        for metric in setting["metrics"].values():
+        for metric in (row for section in ("summaries", "metrics", "asides") for row in setting[section].values()):
             where.setdefault((metric["title"], metric["signature"]), []).append(setting["setting"])
     for (title, signature), names in where.items():
         only = "" if len(names) == len(settings) else f" ({', '.join(names)})"

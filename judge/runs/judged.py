@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from judge.judgements import UnitJudgements
 from judge.metrics.reasoning import COMPLETENESS, FACTUALITY, REASONING
 from judge.metrics.signature import Metric
 from judge.runs.store import TokenCount
@@ -32,8 +34,10 @@ def signed(metric: Metric, facts: Mapping[str, Any]) -> Metric:
     return replace(metric, parameters=(*metric.parameters, *extra))
 
 
-def shown_facts(name: str, facts: Mapping[str, Any], units: int, tokens: Iterable[TokenCount]) -> dict[str, Any]:
-    """A judge as reports show it, with its calls and tokens for each unit that it judged."""
+def shown_facts(
+    name: str, facts: Mapping[str, Any], said: Mapping[str, UnitJudgements], tokens: Iterable[TokenCount]
+) -> dict[str, Any]:
+    """A judge as reports show it: who split the reasoning, and calls and tokens for each unit that it judged."""
     role = f"judge:{name}"
     rows = [row for row in tokens if row.role == role]
     cost = {
@@ -43,7 +47,15 @@ def shown_facts(name: str, facts: Mapping[str, Any], units: int, tokens: Iterabl
         "calls_without_a_report": sum(row.unreported for row in rows),
     }
     protocol = facts["spec"]["protocol"] if "spec" in facts else None
-    return {"name": name, **facts, "protocol": protocol, "units": units, "cost": cost if rows else None}
+    splitters = Counter(split["by"] for one in said.values() if (split := one.facts.get("splitter")))
+    return {
+        "name": name,
+        **facts,
+        "protocol": protocol,
+        "units": len(said),
+        "splitters": dict(splitters.most_common()),
+        "cost": cost if rows else None,
+    }
 
 
 def judge_warnings(name: str, facts: Mapping[str, Any], model: ModelSpec, units: int, judged: int) -> list[str]:

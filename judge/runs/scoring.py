@@ -293,7 +293,7 @@ def report_of(store: RunStore, scorer: Scorer, settings: Sequence[SettingSummary
         "benchmark": benchmark.name,
         "state": "incomplete" if statuses[PENDING] else "complete",
         "model": spec.model.text,
-        "judge": shown_facts(scorer.judge, scorer.facts, len(scorer.said), tokens) if scorer.judge else None,
+        "judge": shown_facts(scorer.judge, scorer.facts, scorer.said, tokens) if scorer.judge else None,
         "judges": list(judges),
         "spec": spec.model_dump(mode="json"),
         "facts": facts,

@@ -92,15 +92,18 @@ def _templates() -> Mapping[str, Prompt]:
     return load_prompts("medrbench", names)
 
 
+@cache
+def _ends() -> Mapping[str, tuple[str, str]]:
+    """Name of a prompt -> how every request made from it begins and ends."""
+    parts = {name: re.split(r"\{\{\w+\}\}", prompt.text) for name, prompt in _templates().items()}
+    return {name: (pieces[0], pieces[-1].rstrip()) for name, pieces in parts.items() if len(pieces) > 1}
+
+
 def question_of(text: str) -> str:
-    """Name of the prompt that a request was made from, without its version; what varies in it may be anything."""
-    ends = {name: re.split(r"\{\{\w+\}\}", prompt.text) for name, prompt in _templates().items()}
-    found = [
-        name
-        for name, parts in ends.items()
-        if len(parts) > 1 and text.startswith(parts[0]) and text.rstrip().endswith(parts[-1].rstrip())
-    ]
-    return max(found, key=len).rpartition(".v")[0] if len(found) != 1 else found[0].rpartition(".v")[0]
+    """Name of the prompt that a request was made from, without its version."""
+    whole = text.rstrip()
+    found = [name for name, (start, end) in _ends().items() if whole.startswith(start) and whole.endswith(end)]
+    return max(found, key=len).rpartition(".v")[0]
 
 
 def _wanted(asked: Asked) -> list[int]:

@@ -143,3 +143,22 @@ def test_replies_are_synthetic_and_all_used_by_some_policy() -> None:
         unreadable = 1 if (setting, case) == ("free_turn", ENDOCARDITIS) else 0
         conclusion = 1 if (setting, case) == ("free_turn", ENDOCARDITIS) else 0  # only with --final-turn ask
         assert len(replies[setting][case]) == turns + unreadable + conclusion
+
+
+def test_the_judge_of_the_demo_leaves_one_answer_unscored_and_says_so(cli: Command, run: Path, tmp_path: Path) -> None:
+    ran = cli("judge", run, "--judge", f"replay:{DATA / 'judge.recording.jsonl'}", "--judge-protocol", "batched",
+              "--json")  # fmt: skip
+    assert ran.code == 0, ran.err
+    judged = {setting["setting"]: setting["metrics"] for setting in ran.json["settings"]}
+    assert judged["oracle"]["accuracy"]["unscored"] == {"judge_truncated": 1}
+    # of the other two, Hashimoto thyroiditis is right and atypical hemolytic uremic syndrome is not
+    assert judged["oracle"]["accuracy"]["mean"] == 1 / 2
+    # 5 of the 6 steps of the first case are effective, the last repeats; all 5 of the second, and of the third
+    assert judged["oracle"]["efficiency"]["mean"] == pytest.approx((5 / 6 + 5 / 5 + 5 / 5) / 3)
+    # the second case's last two steps are wrong
+    assert judged["oracle"]["factuality"]["mean"] == pytest.approx((5 / 5 + 3 / 5 + 5 / 5) / 3)
+    assert judged["one_turn"]["accuracy"]["unscored"] == {"truncated": 1}
+    assert any("judge_truncated" in warning for warning in ran.json["warnings"])
+    recorded = (DATA / "judge.recording.jsonl").read_text(encoding="utf-8").splitlines()[1:]
+    (tokens,) = [row for row in ran.json["tokens"] if row["role"] == "judge:synthetic-judge"]
+    assert (tokens["calls"], tokens["source"]) == (len(recorded), "replay")
