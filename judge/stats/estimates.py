@@ -1,0 +1,111 @@
+"""An estimate with its percentile interval, from draws of whole clusters; what has no value says why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Why an estimate, or its interval, is not there.
+REASONS: Mapping[str, str] = {
+    "no_overlap": "no item has labels of two raters",
+    "one_item": "only one item can be compared",
+    "too_few_items": "fewer than three items can be compared",
+    "one_label": "all labels compared are the same, so that chance alone would make all agree",
+    "constant": "a rater gave the same rating to all items compared",
+    "no_value": "the estimate itself has no value",
+    "one_cluster": "all items compared are of one cluster",
+    "undefined_draws": "the estimate is undefined in every draw",
+    "no_variation": "every draw gives the same value, which says nothing of how sure it is",
+}
+
+_CELLS_AT_ONCE = 2_000_000
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A coefficient and how sure it is.
+
+    Attributes:
+        name: of the coefficient, e.g. ``"cohen_kappa"``.
+        value: None if it is undefined, never 0 or 1 in place of it.
+        interval: lower and upper percentile over the draws in which it is defined; None if there is none.
+        n_items: items compared.
+        n_clusters: distinct clusters among them.
+        n_missing: rater -> items that the rater did not label, of all items that any rater was given.
+        reason: why there is no value, a key of `REASONS`; empty if there is one.
+        interval_reason: why there is no interval, likewise.
+        n_undefined: draws in which the coefficient is undefined; they are left out of the interval.
+        resamples: draws made in all; 0 if none were.
+        note: what a reader of the value must know, a sentence; may be empty.
+    """
+
+    name: str
+    value: float | None
+    interval: tuple[float, float] | None
+    n_items: int
+    n_clusters: int
+    n_missing: Mapping[str, int] = field(hash=False)
+    reason: str = ""
+    interval_reason: str = ""
+    n_undefined: int = 0
+    resamples: int = 0
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.value is None) != bool(self.reason):
+            raise ValueError(f"{self.name} needs either a value or a reason")
+        if (self.interval is None) != bool(self.interval_reason):
+            raise ValueError(f"{self.name} needs either an interval or a reason why there is none")
+        if not all(math.isfinite(number) for number in (self.value or 0.0, *(self.interval or ()))):
+            raise ValueError(f"{self.name} must be finite, got {self.value!r} and {self.interval!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """How intervals are drawn.
+
+    Attributes:
+        seed: of the random generator (numpy PCG64).
+        resamples: how many times whole clusters are drawn with replacement.
+        level: coverage, between 0 and 1.
+    """
+
+    seed: int
+    resamples: int = 2000
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        if self.resamples < 1:
+            raise ValueError(f"resamples must be at least 1, got {self.resamples}")
+        if not 0.0 < self.level < 1.0:
+            raise ValueError(f"level must lie between 0 and 1, got {self.level}")
+
+    def weights(self, n_clusters: int, width: int) -> Iterator[NDArray[np.float64]]:
+        """How often each cluster is drawn, shape (draws, clusters), in blocks that keep memory bounded.
+
+        Args:
+            n_clusters: at least 1; as many are drawn each time.
+            width: how many numbers the caller will hold for each draw.
+        """
+        rng = np.random.default_rng(self.seed)
+        block = max(1, _CELLS_AT_ONCE // max(n_clusters, width))
+        for start in range(0, self.resamples, block):
+            n = min(block, self.resamples - start)
+            drawn = rng.integers(n_clusters, size=(n, n_clusters)) + n_clusters * np.arange(n)[:, None]
+            yield np.bincount(drawn.ravel(), minlength=n * n_clusters).reshape(n, n_clusters).astype(np.float64)
+
+    def interval(self, draws: NDArray[np.float64]) -> tuple[tuple[float, float] | None, str]:
+        """The percentile interval over the draws that are not NaN, or why there is none."""
+        defined = draws[~np.isnan(draws)]
+        if not defined.size:
+            return None, "undefined_draws"
+        if np.ptp(defined) < _SAME:
+            return None, "no_variation"
+        tail = (1.0 - self.level) / 2.0
+        low, high = np.quantile(defined, [tail, 1.0 - tail])
+        return (float(low), float(high)), ""
