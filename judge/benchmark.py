@@ -224,6 +224,55 @@ class BaselinedBenchmark(Protocol):
         """Rows with ``name``, ``description`` and ``metrics`` (name -> mean)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A mean of the means of groups, each group counting the same.
+
+    Attributes:
+        by: the breakdown that the groups are of, see `Benchmark.groups`.
+        without: groups that are left out.
+    """
+
+    by: str
+    without: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class SummarisedBenchmark(Protocol):
+    """A benchmark whose results are published as means of group means; looked up by these attributes and methods."""
+
+    group_order: Mapping[str, Sequence[str]]
+    """Breakdown -> all its groups in published order; other breakdowns are sorted by name."""
+
+    macros: tuple[Macro, ...]
+    """What is reported of every metric besides its mean over all cases, the headline first."""
+
+    def asides(
+        self, record: Mapping[str, Any], transcript: Transcript, options: Mapping[str, Any]
+    ) -> Mapping[Metric, Outcome]:
+        """What else can be said of a unit that must stand apart and enter no other number; mostly nothing.
+
+        Args:
+            transcript: of any status, also of units that have no score.
+        """
+
+
+@runtime_checkable
+class ExplainedBenchmark(Protocol):
+    """A benchmark whose predictions made elsewhere have parts beside the answer; looked up by this attribute."""
+
+    prediction_parts: tuple[str, ...]
+    """Keys of them. Where a file has one, `Benchmark.read_prediction` gets them in an object with ``answer``."""
+
+
+@runtime_checkable
+class RequestingBenchmark(Protocol):
+    """A benchmark that needs more than text in the doctor's replies; looked up by this method."""
+
+    def request_fields(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Fields of the doctor's request body that a run with these options needs, unless the user sets them."""
+
+
 @runtime_checkable
 class JudgedBenchmark(Protocol):
     """A benchmark with metrics that rest on a judge's judgements; looked up by these methods."""
@@ -260,8 +309,8 @@ class ModelJudgedBenchmark(Protocol):
     def judge_prompt_names(self, spec: JudgeSpec, settings: Sequence[str]) -> tuple[str, ...]:
         """Names of all prompts that judging a run of these settings under `spec` may use."""
 
-    def references(self, cases: Sequence[Case]) -> References:
-        """The reference steps of these cases as the deterministic splitter makes them; calls no model."""
+    def references(self, cases: Sequence[Case]) -> References | None:
+        """The reference steps of these cases as the deterministic splitter makes them; None where there are none."""
 
     def judging(self, tools: JudgeTools) -> Judging:
         """What judges the units of a run."""

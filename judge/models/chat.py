@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 
 import openai
@@ -15,8 +16,10 @@ from langchain_openai import ChatOpenAI
 
 from judge.errors import MedjudgeError, SpecError
 from judge.models.address import Address, Call, calling
-from judge.models.door import Door
+from judge.models.choices import Choice, choice_from_logprobs
+from judge.models.door import Door, Endpoint
 from judge.models.exchange import JSON
+from judge.models.logprobs import PROMPT, find_top_logprobs, logprobs_address, logprobs_fields
 from judge.models.reply import REASONING_KEYS, Reply, read_completion
 from judge.models.transport import http_client
 from judge.settings import Generation, ModelSpec
@@ -36,23 +39,57 @@ class ChatModel(Protocol):
 
 
 class OpenAIChat:
-    """A model behind an OpenAI-compatible endpoint, through langchain-openai."""
+    """A model behind an OpenAI-compatible endpoint, through langchain-openai.
 
-    def __init__(self, client: ChatOpenAI) -> None:
+    Args:
+        probing: opens another client to the same endpoint, for finding out what the endpoint refuses.
+    """
+
+    def __init__(
+        self, client: ExactChatOpenAI, probing: Callable[[], AbstractAsyncContextManager[ExactChatOpenAI]]
+    ) -> None:
         self._client = client
+        self._probing = probing
+        self._logprobs: Mapping[str, JSON] | None = None
+        self._finding = asyncio.Lock()
 
     async def ask(self, messages: Sequence[Message], address: Address) -> Reply:
-        merged = merge_same_role(messages)
-        with calling(address) as call:
-            await _invoke(self._client, merged, call)
-        return read_completion(call.exchanges[-1].response, prompt=str(merged[-1]["content"]))
+        return await _ask(self._client, messages, address, {})
+
+    async def choose(self, messages: Sequence[Message], letters: Sequence[str], address: Address) -> Choice:
+        """The letter by the log-probabilities of an ordinary reply, which is in the choice and answers in words too.
+
+        Raises:
+            EndpointError: whether the endpoint gives log-probabilities cannot be found out now.
+        """
+        async with self._finding:
+            if self._logprobs is None:
+                self._logprobs = await self._find_logprobs(address)
+        return choice_from_logprobs(await _ask(self._client, messages, address, self._logprobs), letters)
+
+    async def _find_logprobs(self, address: Address) -> Mapping[str, JSON]:
+        if {"logprobs", "top_logprobs"} & self._client.generation.extra_body.keys():
+            return {}  # the user says what is sent
+        async with self._probing() as client:
+
+            async def ask(fields: Mapping[str, JSON], at: Address) -> Reply:
+                return await _ask(client, [{"role": "user", "content": PROMPT}], at, fields)
+
+            return logprobs_fields(await find_top_logprobs(ask, logprobs_address(address), client.model_name))
 
 
-async def _invoke(client: ChatOpenAI, messages: Sequence[Message], call: Call) -> None:
+async def _ask(client: ChatOpenAI, messages: Sequence[Message], address: Address, fields: Mapping[str, JSON]) -> Reply:
+    merged = merge_same_role(messages)
+    with calling(address) as call:
+        await _invoke(client, merged, call, fields)
+    return read_completion(call.exchanges[-1].response, prompt=str(merged[-1]["content"]))
+
+
+async def _invoke(client: ChatOpenAI, messages: Sequence[Message], call: Call, fields: Mapping[str, JSON]) -> None:
     """Send; what LangChain makes of the response is not used, since it drops reasoning and raises on odd shapes."""
     handled = sys.exception()
     try:
-        await client.ainvoke(_to_langchain(messages))
+        await client.ainvoke(_to_langchain(messages), **fields)
     except Exception as error:
         if (cause := own_error(error, handled)) is not None:
             raise cause from None
@@ -154,24 +191,36 @@ async def _open_openai(
     spec: ModelSpec, url: str, generation: Generation, door: Door, connections: int
 ) -> AsyncIterator[ChatModel]:
     endpoint = door.endpoint(spec.endpoint, connections)
-    client = http_client(door, endpoint, openai_account=spec.kind == "openai")
+
+    def probing() -> AbstractAsyncContextManager[ExactChatOpenAI]:
+        # whatever is refused while probing is a way of asking, not every call: as if one had been answered before
+        lenient = Endpoint(endpoint.name, endpoint.limit, successes=1)
+        return _client(spec, url, generation, door, lenient)
+
+    async with _client(spec, url, generation, door, endpoint) as client:
+        yield OpenAIChat(client, probing)
+
+
+@asynccontextmanager
+async def _client(
+    spec: ModelSpec, url: str, generation: Generation, door: Door, endpoint: Endpoint
+) -> AsyncIterator[ExactChatOpenAI]:
+    http = http_client(door, endpoint, openai_account=spec.kind == "openai")
     try:
-        yield OpenAIChat(
-            ExactChatOpenAI(
-                model=spec.name,
-                base_url=url,
-                api_key=spec.key() or "none",  # type: ignore[arg-type]
-                http_async_client=client,
-                openai_proxy=None,
-                max_retries=0,
-                use_responses_api=False,
-                extra_body=generation.extra_body or None,
-                generation=generation,
-                tokens_key=tokens_key(spec),
-            )
+        yield ExactChatOpenAI(
+            model=spec.name,
+            base_url=url,
+            api_key=spec.key() or "none",  # type: ignore[arg-type]
+            http_async_client=http,
+            openai_proxy=None,
+            max_retries=0,
+            use_responses_api=False,
+            extra_body=generation.extra_body or None,
+            generation=generation,
+            tokens_key=tokens_key(spec),
         )
     finally:
-        await client.aclose()
+        await http.aclose()
 
 
 def tokens_key(spec: ModelSpec) -> str:

@@ -99,9 +99,12 @@ def as_completion(reply: Any, model: str) -> dict[str, JSON]:
     extra = getattr(reply, "additional_kwargs", {}) or {}
     message = {"role": "assistant", "content": reply.content if isinstance(reply, AIMessage) else str(reply)}
     message |= {key: extra[key] for key in ("reasoning_content", "reasoning", "refusal") if extra.get(key)}
+    choice = {"index": 0, "message": message, "finish_reason": _FINISH.get(finish.lower(), finish)}
+    if metadata.get("logprobs"):
+        choice["logprobs"] = metadata["logprobs"]
     return {
         "model": metadata.get("model_name") or metadata.get("model") or model,
-        "choices": [{"index": 0, "message": message, "finish_reason": _FINISH.get(finish.lower(), finish)}],
+        "choices": [choice],
         "usage": {
             "prompt_tokens": usage.get("input_tokens"),
             "completion_tokens": usage.get("output_tokens"),

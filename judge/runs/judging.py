@@ -131,7 +131,7 @@ class Plan:
 
     spec: JudgeSpec
     prompts: Prompts
-    references: References
+    references: References | None
     evidence: Evidence | None
     units: tuple[StoredUnit, ...]
 
@@ -272,8 +272,8 @@ def _plan(store: RunStore, benchmark: Benchmark, request: JudgeRequest, seat: Se
         update={
             "evidence": evidence.name if evidence else "none",
             "evidence_version": evidence.version if evidence else "",
-            "reference": references.splitter,
-            "reference_hash": references.hash_of([case.id for case in cases]),
+            "reference": references.splitter if references else "",
+            "reference_hash": references.hash_of([case.id for case in cases]) if references else "",
             "prompts": prompts.hashes(),
             "replaced_prompts": prompts.replaced(),
         }
@@ -282,9 +282,11 @@ def _plan(store: RunStore, benchmark: Benchmark, request: JudgeRequest, seat: Se
     return Plan(spec, prompts, references, evidence, units)
 
 
-def _references(benchmark: ModelJudgedBenchmark, cases: Sequence[Case], file: Path | None) -> References:
+def _references(benchmark: ModelJudgedBenchmark, cases: Sequence[Case], file: Path | None) -> References | None:
     made = benchmark.references(cases)
-    return made if file is None else read_references(file).checked_against(made)
+    if made is None and file is not None:
+        raise SpecError("--reference: nothing is measured against reference steps here")
+    return made if made is None or file is None else read_references(file).checked_against(made)
 
 
 def _prompts(
@@ -338,12 +340,14 @@ async def _preflight(seat: Seat) -> tuple[str, ...]:
 
 def _facts(plan: Plan, notes: Sequence[str]) -> dict[str, Any]:
     """What is worth knowing of a judge; the mode of its structured output is added when it is found."""
-    names = ("medjudge", "langgraph", "instructor", "openai")
+    names, references = ("medjudge", "langgraph", "instructor", "openai"), plan.references
     return {
         "source": "model",
         "spec": plan.spec.model_dump(mode="json"),
         "versions": {name: importlib.metadata.version(name) for name in names},
-        "references": {"file": Path(plan.references.file).name, "parameters": dict(plan.references.parameters)},
+        "references": {"file": Path(references.file).name, "parameters": dict(references.parameters)}
+        if references
+        else None,
         "notes": [*plan.prompts.omissions(), *notes],
     }
 
@@ -401,7 +405,13 @@ async def _work(
     ) as opened:
         store.judging.set_facts(name, facts | opened.probed.to_facts())
         tools = JudgeTools(
-            plan.spec, opened.model, plan.prompts, run.nonce, plan.evidence, plan.references.cases, store.judging
+            plan.spec,
+            opened.model,
+            plan.prompts,
+            run.nonce,
+            plan.evidence,
+            plan.references.cases if plan.references else {},
+            store.judging,
         )
         sitting = Sitting(store, benchmark.judging(tools), name, store.cases(), todo, watcher.finished)
         watcher.begin(len(plan.units), len(plan.units) - len(todo), door, frozenset({JUDGED}))

@@ -148,10 +148,10 @@ def test_given_a_folder_that_holds_no_model_when_it_is_opened_then_the_error_nam
         local(tmp_path)
 
 
-def test_given_a_model_without_a_chat_template_when_it_is_opened_then_the_error_says_so(
+async def test_given_a_model_without_a_chat_template_when_it_is_asked_then_the_error_says_so(
     folder: Path, tmp_path: Path
 ) -> None:
     transformers.AutoModelForCausalLM.from_pretrained(folder).save_pretrained(tmp_path)
     save_tokenizer(tmp_path, None)
     with pytest.raises(SpecError, match="no chat template"):
-        local(tmp_path)
+        await local(tmp_path).ask(user(), at())
