@@ -265,6 +265,40 @@ class ExplainedBenchmark(Protocol):
     """Keys of them. Where a file has one, `Benchmark.read_prediction` gets them in an object with ``answer``."""
 
 
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a doctor wrote in explanation of its answer, and what that is compared with.
+
+    Attributes:
+        candidate: the text; None where the unit came to no answer.
+        references: texts that a good explanation resembles.
+    """
+
+    candidate: str | None
+    references: tuple[str, ...]
+
+
+@runtime_checkable
+class TextScoredBenchmark(Protocol):
+    """A benchmark whose doctors explain their answers; looked up by these attributes and methods."""
+
+    explanation_gate: str | None
+    """Name of the metric of `Benchmark.score` that is 1 for a right answer; None: every explanation counts."""
+
+    explanations_by_default: str
+    """What a run compares if the user does not say it: ``none``, ``lexical`` or ``all``."""
+
+    def explanation(self, record: Mapping[str, Any], transcript: Transcript | None) -> Explanation | None:
+        """What there is to compare; None where the case has no reference.
+
+        Args:
+            transcript: None for a unit that came to no answer.
+        """
+
+    def explanation_language(self, options: Mapping[str, Any]) -> str:
+        """Language of the explanations in a run with these options, e.g. ``fr``."""
+
+
 @runtime_checkable
 class RequestingBenchmark(Protocol):
     """A benchmark that needs more than text in the doctor's replies; looked up by this method."""

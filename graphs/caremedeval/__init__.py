@@ -15,10 +15,11 @@ from graphs.caremedeval import metrics as _metrics
 from graphs.caremedeval.cases import CaseSet, load_cases
 from graphs.caremedeval.contexts import CONTEXTS
 from graphs.caremedeval.describe import describe_case
+from graphs.caremedeval.explanations import explanation
 from graphs.caremedeval.predictions import transcript_of_prediction
 from graphs.caremedeval.records import from_record, to_record
 from judge.audit import AuditReport
-from judge.benchmark import ANSWERED, Case, Loaded, Option, Player, Transcript
+from judge.benchmark import ANSWERED, Case, Explanation, Loaded, Option, Player, Transcript
 from judge.errors import SpecError
 from judge.metrics.signature import Metric
 from judge.models.tokens import Tokenizer
@@ -52,6 +53,9 @@ class CareMedEval:
         ),
     )
     prompt_package = "prompts"
+    explanation_gate: str | None = None
+    """Most answers are partly right; which of them an explanation would have to be of is not defined."""
+    explanations_by_default = "none"
     flags: Mapping[str, str] = {
         "malformed": "first reply does not end in the demanded line",
         "extracted_from_malformed": "answer read from a reply that does not end in the demanded line",
@@ -99,6 +103,12 @@ class CareMedEval:
 
         cases: CaseSet = loaded.private
         return CarePlayer(cases, prompts, tokenizer)
+
+    def explanation(self, record: Mapping[str, Any], transcript: Transcript | None) -> Explanation | None:
+        return explanation(record, transcript)
+
+    def explanation_language(self, options: Mapping[str, Any]) -> str:
+        return str(options["language"])
 
     def draw(self, setting: str | None) -> str:
         from graphs.caremedeval.graph import build_graph

@@ -80,7 +80,7 @@ def about_data(benchmark: Benchmark) -> list[Option]:
     return [
         option
         for option in benchmark.options
-        if not option.setting and not option.run_only and option.default is not None
+        if not option.setting and not option.run_only and (option.default is not None or option.multiple)
     ]
 
 

@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from judge.cli.explanations import (
+    check_explanations,
+    compare_explanations,
+    explanation_params,
+    explanation_request,
+)
 from judge.cli.groups import (
     DIRECTORY,
     BenchmarkGroup,
@@ -20,6 +26,7 @@ from judge.cli.groups import (
 
 if TYPE_CHECKING:
     from judge.benchmark import Benchmark
+    from judge.runs.measuring import TextRequest
 
 #: Label of what the user does not say.
 UNSTATED = "unstated"
@@ -28,10 +35,16 @@ UNSTATED = "unstated"
 def _build(benchmark: Benchmark) -> click.Command:
     def callback(**values: Any) -> int:
         own = by_name(options, values)
-        common = {name: value for name, value in values.items() if name.replace("_", "-") not in own}
-        return _import(benchmark, own, **common)
+        comparing = explanation_request(values, default) if comparing_params else None
+        ours = {parameter.name for parameter in comparing_params}
+        common = {
+            name: value for name, value in values.items() if name.replace("_", "-") not in own and name not in ours
+        }
+        return _import(benchmark, own, comparing, **common)
 
     options = about_data(benchmark)
+    default = getattr(benchmark, "explanations_by_default", None)
+    comparing_params = explanation_params(default) if hasattr(benchmark, "explanation") else []
     return click.Command(
         benchmark.name,
         callback=callback,
@@ -47,6 +60,7 @@ def _build(benchmark: Benchmark) -> click.Command:
             click.Option(["--model-key"], metavar="NAME",
                          help="Where the file has several models' predictions for each case: which model's."),
             *benchmark_options(options, required=False),
+            *comparing_params,
             json_option(),
         ],
         help=f"Score predictions for {benchmark.title} that were made elsewhere.",
@@ -56,6 +70,7 @@ def _build(benchmark: Benchmark) -> click.Command:
 def _import(
     benchmark: Benchmark,
     options: dict[str, Any],
+    comparing: TextRequest | None,
     predictions: Path,
     data: Path,
     out: Path,
@@ -68,9 +83,12 @@ def _import(
     from judge.runs.importing import import_predictions
 
     name = model_key if model_key is not None and model_name == UNSTATED else model_name
+    if comparing is not None:
+        check_explanations(benchmark, comparing, options)
     report = import_predictions(
         benchmark, predictions, data, out, setting=setting, model_name=name, model_key=model_key, options=options
     )
+    report = compare_explanations(out, comparing, report)
     if as_json:
         print_json(report)
     else:

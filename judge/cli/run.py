@@ -13,6 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from judge.cli.explanations import (
+    check_explanations,
+    compare_explanations,
+    explanation_params,
+    explanation_request,
+)
 from judge.cli.groups import (
     DIRECTORY,
     BenchmarkGroup,
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
     from judge.benchmark import Benchmark
     from judge.runs.judging import JudgeRequest
     from judge.runs.launch import Finished, Request, Watcher
+    from judge.runs.measuring import TextRequest
 
 
 def _build(benchmark: Benchmark) -> click.Command:
@@ -44,6 +51,7 @@ def _build(benchmark: Benchmark) -> click.Command:
         params=[
             *_model_params(),
             *benchmark_options(benchmark.options, required=True),
+            *(explanation_params(_default(benchmark)) if hasattr(benchmark, "explanation") else []),
             *(judge_params(required=False) if hasattr(benchmark, "judging") else []),
             *_run_params(),
             json_option(),
@@ -51,6 +59,11 @@ def _build(benchmark: Benchmark) -> click.Command:
         help=f"{benchmark.title}: {benchmark.about}.",
         short_help=f"Run {benchmark.title}, or continue a run of it.",
     )
+
+
+def _default(benchmark: Benchmark) -> str | None:
+    """What is compared of explanations if the user does not say it; None for a benchmark without any."""
+    return getattr(benchmark, "explanations_by_default", None)
 
 
 def _model_params() -> list[click.Parameter]:
@@ -110,11 +123,14 @@ async def _play(benchmark: Benchmark, request: Request, values: Mapping[str, Any
 
     resume, as_json = values["resume"], values["as_json"]
     request, judging = await _with_judge(benchmark, request, values)
+    request, comparing = _with_explanations(benchmark, request, values)
     watcher: Watcher = watcher_for(sys.stderr)
     job = run_new(request, watcher) if resume is None else run_resumed(resume, request, values["retry"], watcher)
     finished = await job
     if values["cache"] is not None and finished.report["spec"]["generation"]["temperature"] != 0:
         click.echo("Note: --cache was not used: it shares answers at --temperature 0 only.", err=True)
+    if finished.report["state"] == "complete":
+        finished = replace(finished, report=compare_explanations(finished.folder, comparing, finished.report))
     if judging is None or finished.report["state"] != "complete":
         return _report(finished, as_json=as_json)
     return await _judged(finished, judging, as_json=as_json)
@@ -136,6 +152,32 @@ async def _with_judge(
     seat = seat_of(judging)
     roles = {f"judge:{seat.name}": seat.model.text}
     return replace(request, judging=judging.to_row(), judge_roles=roles), judging
+
+
+def _with_explanations(
+    benchmark: Benchmark, request: Request, values: Mapping[str, Any]
+) -> tuple[Request, TextRequest | None]:
+    """The request with how explanations are compared; on resuming, as the run was begun if the user does not say."""
+    if not hasattr(benchmark, "explanation"):
+        return request, None
+    resume = values["resume"]
+    comparing = explanation_request(values, _default(benchmark) if resume is None else None)
+    if resume is not None:
+        return request, comparing or _comparing_of(resume)
+    assert comparing is not None, "a new run has a default"
+    check_explanations(benchmark, comparing, request.options)
+    return replace(request, explanations=comparing.to_row()), comparing
+
+
+def _comparing_of(run_dir: Path) -> TextRequest | None:
+    from judge.runs.measuring import request_in
+    from judge.runs.store import open_run
+
+    store = open_run(run_dir, write=False)
+    try:
+        return request_in(store)
+    finally:
+        store.close()
 
 
 def _judging_of(run_dir: Path) -> JudgeRequest | None:

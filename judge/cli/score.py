@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from judge.cli.explanations import explanation_params, explanation_request
 from judge.cli.groups import DIRECTORY, json_option, print_json
 from judge.errors import SpecError
 
@@ -15,14 +16,19 @@ if TYPE_CHECKING:
     from judge.runs.store import RunStore
 
 
-def _score(run_dir: Path, judges: tuple[str, ...], force: bool, as_json: bool) -> int:
+def _score(run_dir: Path, judges: tuple[str, ...], force: bool, as_json: bool, **values: Any) -> int:
+    from judge.runs.measuring import measure
     from judge.runs.store import benchmark_of, open_run
+
+    comparing = explanation_request(values, None)
 
     names = tuple(dict.fromkeys(judges))
     if force and len(names) < 2:
         raise SpecError("--force is about comparing judges; name at least two with --judge")
     store = open_run(run_dir, write=True)
     try:
+        if comparing is not None:
+            measure(store, benchmark_of(store), comparing)
         if len(names) > 1:
             return _compared(store, benchmark_of(store), names, force=force, as_json=as_json)
         return _scored(store, benchmark_of(store), names[0] if names else None, as_json=as_json)
@@ -63,6 +69,7 @@ score = click.Command(
                      help="Also the metrics that rest on this judge's judgements; several are set side by side."),
         click.Option(["--force"], is_flag=True,
                      help="Set beside each other even what was measured against other reference steps."),
+        *explanation_params(None),
         json_option(),
     ],
     help="Recompute a run's metrics from what is stored; calls no model.",

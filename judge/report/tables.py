@@ -59,7 +59,16 @@ def print_report(report: Mapping[str, Any], *, breakdowns: bool = False) -> None
 def closing_lines(report: Mapping[str, Any]) -> list[str]:
     """What a judge cost, and what must stand beside the numbers."""
     cost = judge_cost(report["judge"]) if report["judge"] else ""
-    return [*([f"Judge: {one_line(cost)}."] if cost else []), *(f"Note: {one_line(note)}." for note in _notes(report))]
+    corpus = [
+        f"{setting}: {of['title']} {number(of['value'])}  ({of['signature']})"
+        for setting, facts in report["explanations"].items()
+        for of in facts["corpus"].values()
+    ]
+    return [
+        *corpus,
+        *([f"Judge: {one_line(cost)}."] if cost else []),
+        *(f"Note: {one_line(note)}." for note in _notes(report)),
+    ]
 
 
 def _notes(report: Mapping[str, Any]) -> list[str]:
@@ -97,12 +106,22 @@ def _judged(judge: Mapping[str, Any]) -> str:
 def _judge_settings(judge: Mapping[str, Any]) -> list[str]:
     spec = judge["spec"]
     asked = [f"{key} {value}" for key, value in spec["generation"].items() if value not in (None, {})]
-    pinned = f" from {judge['references']['file']}" if judge["references"]["file"] else ""
     return [
         spec["model"]["text"],
         f"{spec['protocol']} ({judge.get('mode', 'not asked yet')})",
         *asked,
         f"evidence {spec['evidence']}",
+        *_reasoning_settings(judge),
+    ]
+
+
+def _reasoning_settings(judge: Mapping[str, Any]) -> list[str]:
+    """Where steps are from, for benchmarks that have any."""
+    spec, references = judge["spec"], judge["references"]
+    if references is None:
+        return []
+    pinned = f" from {references['file']}" if references["file"] else ""
+    return [
         f"reasoning in the {spec['reasoning_source']}, split by {_splitters(judge, spec['step_splitter'])}",
         f"reference steps {spec['reference']}{pinned}",
     ]
@@ -152,16 +171,27 @@ def _mean_of(setting: Mapping[str, Any], name: str) -> float | None:
     return found.get("mean")
 
 
+def unjudged(group: Mapping[str, Any], name: str) -> bool:
+    """Whether a metric rests on what the judge was not asked in any of the group's units."""
+    metric = group["metrics"][name]
+    return not metric["n_scored"] and set(metric["unscored"]) == {"not_judged"}
+
+
+def _shown(group: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The metrics of a group that say something; the others are named in `status_lines`."""
+    return {name: metric for name, metric in group["metrics"].items() if not unjudged(group, name)}
+
+
 def titles(settings: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Metric -> title, for every metric that any of the settings has; means of group means first, if there are any."""
     summaries = {name: row["title"] for setting in settings for name, row in setting["summaries"].items()}
-    plain = {name: metric["title"] for setting in settings for name, metric in setting["metrics"].items()}
+    plain = {name: metric["title"] for setting in settings for name, metric in _shown(setting).items()}
     return summaries | {name: title for name, title in plain.items() if f"{name}_micro" not in summaries}
 
 
 def _scored(group: Mapping[str, Any]) -> str:
     """Units scored of all units; they are the same for all metrics of a benchmark unless a metric says otherwise."""
-    counts = {metric["n_scored"] for metric in group["metrics"].values()}
+    counts = {metric["n_scored"] for metric in _shown(group).values()}
     shown = str(min(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     return f"{shown} / {group['n_units']}"
 
@@ -212,7 +242,7 @@ def metric_table(setting: Mapping[str, Any], columns: Sequence[str]) -> Table:
     sizes = f"{counted(setting['n_cases'], 'case')}, {counted(setting['n_units'], 'unit')}"
     scored = f"scored ones in {counted(most, 'cluster')}" if most else "none scored"
     title = f"{setting['setting']}: {sizes}, {scored}"
-    return _rows_table(title, setting["metrics"].values(), columns)
+    return _rows_table(title, _shown(setting).values(), columns)
 
 
 def _rows_table(title: str, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Table:
@@ -264,6 +294,8 @@ def status_lines(benchmark: str, setting: Mapping[str, Any], scored: Sequence[st
     if unscored:
         named = (("not_run" if status == PENDING else status, count) for status, count in unscored.items())
         lines.append("unscored: " + ", ".join(f"{status} {count}" for status, count in named))
+    if left := [metric["title"] for name, metric in setting["metrics"].items() if unjudged(setting, name)]:
+        lines.append(f"not judged: {', '.join(left)}")
     found = registry().get(benchmark)
     meanings = found.flags if found else {}
     for flag, count in setting["flags"].items():
@@ -314,7 +346,7 @@ def breakdown_table(setting: Mapping[str, Any], name: str, groups: Sequence[Mapp
     table.add_column("metric", no_wrap=True)
     for group in groups:
         table.add_column(group["group"], justify="right", no_wrap=True)
-    for key, metric in setting["metrics"].items():
+    for key, metric in _shown(setting).items():
         cells = [group["metrics"][key] for group in groups]
         table.add_row(metric["title"], *(f"{number(cell['mean'])} ± {number(cell['se'])}" for cell in cells))
     table.add_row("scored / units", *(_scored(group) for group in groups))

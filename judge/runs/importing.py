@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import secrets
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judge.benchmark import Benchmark, Case, Loaded, Transcript, Unit
+from judge.benchmark import Benchmark, Case, ExplainedBenchmark, Loaded, Transcript, Unit
 from judge.errors import DataError, RunError
 from judge.models.tokens import EstimateTokenizer
 from judge.runs.scoring import rescore_run
@@ -53,7 +53,8 @@ def import_predictions(
         raise RunError(f"{out} holds a run already; name another folder")
     axis = {option.name: [setting] for option in benchmark.options if option.setting}
     loaded = benchmark.load(data, {**options, **axis})
-    predictions = read_predictions(file, model_key)
+    parts = benchmark.prediction_parts if isinstance(benchmark, ExplainedBenchmark) else ()
+    predictions = read_predictions(file, model_key, parts)
     if not predictions:
         raise DataError(f"{file}: holds no predictions")
     ids = {case.id for case in loaded.cases}
@@ -108,12 +109,13 @@ def _spec(
     )
 
 
-def read_predictions(file: Path, model_key: str | None = None) -> dict[str, Prediction]:
+def read_predictions(file: Path, model_key: str | None = None, parts: Sequence[str] = ()) -> dict[str, Prediction]:
     """Case id -> prediction, from a JSON object, a JSON list of objects, or JSON Lines.
 
     Args:
         model_key: where the file has an object of several models' predictions for each case, which of them to take;
             cases that this model has none for are left out.
+        parts: keys of what may stand beside the answer of a prediction and belongs to it.
 
     Raises:
         DataError: with file and line or index.
@@ -129,13 +131,13 @@ def read_predictions(file: Path, model_key: str | None = None) -> dict[str, Pred
     except RecursionError:
         raise DataError(f"{file}: is nested too deeply to be read") from None
     except ValueError as error:
-        return _collect(file, _lines(file, text, str(error)), model_key)
+        return _collect(file, _lines(file, text, str(error)), model_key, parts)
     if isinstance(whole, list):
-        return _collect(file, ((f"index {index}", item) for index, item in enumerate(whole)), model_key)
+        return _collect(file, ((f"index {index}", item) for index, item in enumerate(whole)), model_key, parts)
     if isinstance(whole, dict) and not _is_entry(whole):
         of_model = _of_model(file, whole, model_key) if model_key is not None else whole
-        return {str(case): _unwrapped(file, str(case), value) for case, value in of_model.items()}
-    return _collect(file, iter([("line 1", whole)]), model_key)
+        return {str(case): _unwrapped(file, str(case), value, parts) for case, value in of_model.items()}
+    return _collect(file, iter([("line 1", whole)]), model_key, parts)
 
 
 def _lines(file: Path, text: str, as_json: str) -> Iterator[tuple[str, Any]]:
@@ -159,7 +161,9 @@ def _unique(file: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _collect(file: Path, entries: Iterator[tuple[str, Any]], model_key: str | None) -> dict[str, Prediction]:
+def _collect(
+    file: Path, entries: Iterator[tuple[str, Any]], model_key: str | None, parts: Sequence[str]
+) -> dict[str, Prediction]:
     if model_key is not None:
         raise DataError(f"{file}: has one prediction for each case, not one of {model_key!r}; leave --model-key out")
     found: dict[str, Prediction] = {}
@@ -171,7 +175,7 @@ def _collect(file: Path, entries: Iterator[tuple[str, Any]], model_key: str | No
             raise DataError(f"{file}: {place} has an id that is no text: {case!r}")
         if case in found:
             raise DataError(f"{file}: {place} names {case} a second time")
-        found[case] = _unwrapped(file, place, entry)
+        found[case] = _unwrapped(file, place, entry, parts)
     return found
 
 
@@ -188,7 +192,7 @@ def _of_model(file: Path, whole: Mapping[str, Any], model_key: str) -> dict[str,
     return found
 
 
-def _unwrapped(file: Path, place: str, value: Any) -> Prediction:
+def _unwrapped(file: Path, place: str, value: Any, parts: Sequence[str]) -> Prediction:
     """The prediction, and the thinking beside it, inside an object that has one; anything else as it is."""
     if not isinstance(value, Mapping):
         return Prediction(value)
@@ -200,4 +204,6 @@ def _unwrapped(file: Path, place: str, value: Any) -> Prediction:
         )
     inside = value[first] if first else value
     thinking = next((value[key] for key in THINKING_KEYS if isinstance(value.get(key), str)), "")
+    if first and (beside := {key: value[key] for key in parts if key in value and key != first}):
+        inside = {"answer": inside, **beside}
     return Prediction(inside, thinking)

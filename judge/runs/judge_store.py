@@ -87,6 +87,30 @@ class JudgeStore:
         """Keep what a judge said of a unit."""
         await self._database.run_async(lambda db: _insert(db, name, unit, said))
 
+    def keep_all(self, name: str, said: Iterable[tuple[Unit, UnitJudgements]]) -> None:
+        """Keep what a judge said of some units, all of it or, if this fails, nothing."""
+
+        def write(db: sqlite3.Connection) -> None:
+            for unit, of_unit in said:
+                _insert(db, name, unit, of_unit)
+
+        self._database.run(write)
+
+    def last_labelled(self, name: str) -> str | None:
+        """Key of the unit that a judge gave labels last, of those that it still has labels of."""
+        query = "SELECT unit FROM judgements WHERE judge = ? ORDER BY rowid DESC LIMIT 1"
+        row = self._database.run(lambda db: db.execute(query, (name,)).fetchone())
+        return str(row[0]) if row else None
+
+    def take_back(self, name: str, unit: str) -> None:
+        """Forget what a judge said of a unit, by its key, and the scores that rest on it."""
+
+        def write(db: sqlite3.Connection) -> None:
+            _delete(db, unit, name)
+            db.execute("DELETE FROM scores WHERE unit = ? AND judge = ?", (unit, name))
+
+        self._database.run(write)
+
     def judged(self, name: str) -> dict[str, UnitJudgements]:
         """Unit key -> what a judge said, for every unit that it judged."""
 

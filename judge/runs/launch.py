@@ -15,7 +15,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from judge.benchmark import PENDING, Benchmark, Loaded, Unit
+from judge.benchmark import PENDING, Benchmark, Loaded, RequestingBenchmark, Unit
 from judge.errors import EndpointError, MedjudgeError, ReplayError, RunError, SpecError, UserError
 from judge.models.cache import FileCache
 from judge.models.chat import ChatModel, open_chat
@@ -45,6 +45,8 @@ class Request:
         judging: how the run is to be judged when it is done, as `judge.runs.judging.JudgeRequest.to_row` gives it;
             kept with the run, so that continuing it continues that.
         judge_roles: role -> SPEC of that judge, for the recording.
+        explanations: how explanations are compared when the run is done, as `judge.runs.measuring.TextRequest.to_row`
+            gives it; kept likewise.
         given: names of the settings that the user gave explicitly.
     """
 
@@ -66,6 +68,7 @@ class Request:
     key_variable: str | None = None
     judging: Mapping[str, Any] | None = None
     judge_roles: Mapping[str, str] = field(default_factory=dict)
+    explanations: Mapping[str, Any] | None = None
     given: frozenset[str] = field(default_factory=frozenset)
 
 
@@ -192,7 +195,7 @@ def _plan(request: Request, model: ModelSpec, replay: Recording | None, loaded: 
     spec = RunSpec(
         benchmark=benchmark.name,
         model=model,
-        generation=filled(request.generation, model.kind),
+        generation=filled(_with_fields(request), model.kind),
         others=_others(request, replay),
         settings=settings,
         options=dict(request.options),
@@ -214,6 +217,14 @@ def _plan(request: Request, model: ModelSpec, replay: Recording | None, loaded: 
         for case in cases
     )
     return Plan(spec, loaded, prompts, tokenizer, replay, units)
+
+
+def _with_fields(request: Request) -> Generation:
+    """The generation with the fields of the request body that the benchmark's options need; the user's own win."""
+    if not isinstance(request.benchmark, RequestingBenchmark):
+        return request.generation
+    body = {**request.benchmark.request_fields(request.options), **request.generation.extra_body}
+    return request.generation.model_copy(update={"extra_body": body})
 
 
 def _others(request: Request, replay: Recording | None) -> dict[str, ModelSpec]:
@@ -430,4 +441,5 @@ def facts_of(request: Request, plan: Plan, notes: Sequence[str]) -> dict[str, An
         "prompts": str(request.prompts.absolute()) if request.prompts else None,
         "tokenizer": str(request.tokenizer.absolute()) if request.tokenizer else None,
         "judging": dict(request.judging) if request.judging is not None else None,
+        "explanations": dict(request.explanations) if request.explanations is not None else None,
     }

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from judge.benchmark import PENDING, Benchmark, Case, JudgedBenchmark, Unit
+from judge.benchmark import PENDING, Benchmark, Case, JudgedBenchmark, SummarisedBenchmark, Transcript, Unit
 from judge.errors import RunError, SpecError
 from judge.judgements import UnitJudgements
 from judge.metrics.signature import Metric
 from judge.outcome import ERROR_REASONS, Outcome, Scored, Unscored
+from judge.runs.groups import in_order, summarised
 from judge.runs.judged import judge_warnings, shown_facts, signed
+from judge.runs.measuring import Measured, measured_in
 from judge.runs.store import RunStore, StoredUnit
 from judge.stats import bootstrap_interval, bounds, clustered_mean
 
@@ -69,7 +71,12 @@ class GroupSummary:
 
 @dataclass(frozen=True, slots=True)
 class SettingSummary:
-    """Everything about one setting."""
+    """Everything about one setting.
+
+    Attributes:
+        summaries: where a benchmark reports means of group means: these, and the plain means under a name of their own.
+        asides: metric -> what stands apart from all other numbers.
+    """
 
     setting: str
     n_cases: int
@@ -78,6 +85,8 @@ class SettingSummary:
     flags: dict[str, int]
     metrics: dict[str, MetricSummary]
     by: dict[str, list[GroupSummary]] = field(default_factory=dict)
+    summaries: dict[str, MetricSummary] = field(default_factory=dict)
+    asides: dict[str, MetricSummary] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +98,7 @@ class Scorer:
         judge: whose judgements count; None for metrics without a judge only.
         facts: what is known of the judge.
         said: unit key -> what that judge said, for every unit that it judged.
+        measured: what the explanations got that were compared with references.
     """
 
     benchmark: Benchmark
@@ -96,10 +106,11 @@ class Scorer:
     judge: str | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     said: Mapping[str, UnitJudgements] = field(default_factory=dict)
+    measured: Measured = field(default_factory=Measured)
 
     def metrics_in(self, setting: str) -> tuple[Metric, ...]:
         """All metrics of a setting, in report order."""
-        own = self.benchmark.metrics_in(setting, self.options)
+        own = (*self.benchmark.metrics_in(setting, self.options), *self.measured.shown_metrics())
         return own if self.judge is None else (*own, *self._judged_metrics(setting))
 
     def _judged_metrics(self, setting: str) -> tuple[Metric, ...]:
@@ -107,14 +118,19 @@ class Scorer:
         return tuple(signed(metric, self.facts) for metric in metrics)
 
     def outcomes(self, case: Case, stored: StoredUnit) -> dict[str, Outcome]:
-        """Metric -> outcome of one unit; whatever is not to be scored is unscored with its reason."""
-        return self._own(case, stored) | self._judged(case, stored)
+        """Metric -> outcome of one unit; whatever is not to be scored is unscored with its reason.
+
+        Only metrics of explanations may be absent, where the unit does not take part.
+        """
+        own = self._own(case, stored)
+        return own | self.measured.outcomes(stored.unit.key, own) | self._judged(case, stored)
 
     def _own(self, case: Case, stored: StoredUnit) -> dict[str, Outcome]:
-        if stored.status in self.benchmark.scored_statuses and stored.transcript is not None:
-            return dict(self.benchmark.score(case.record, stored.transcript))
-        reason = "not_run" if stored.status == PENDING else stored.status
         metrics = self.benchmark.metrics_in(stored.unit.setting, self.options)
+        if stored.status in self.benchmark.scored_statuses and stored.transcript is not None:
+            outcomes = self.benchmark.score(case.record, stored.transcript)
+            return {metric.name: outcomes[metric.name] for metric in metrics}
+        reason = "not_run" if stored.status == PENDING else stored.status
         return {metric.name: Unscored(reason, stored.detail) for metric in metrics}
 
     def _judged(self, case: Case, stored: StoredUnit) -> dict[str, Outcome]:
@@ -134,13 +150,13 @@ def scorer_of(store: RunStore, benchmark: Benchmark, judge: str | None = None) -
     Raises:
         RunError: the run has no judge of this name.
     """
-    options = store.spec().options
+    options, measured = store.spec().options, measured_in(store)
     if judge is None:
-        return Scorer(benchmark, options)
+        return Scorer(benchmark, options, measured=measured)
     if judge not in (judges := store.judging.judges()):
         there_are = ", ".join(judges) or "none"
         raise RunError(f"{store.folder} has no judgements by {judge!r}; there are: {there_are}")
-    return Scorer(benchmark, options, judge, judges[judge], store.judging.judged(judge))
+    return Scorer(benchmark, options, judge, judges[judge], store.judging.judged(judge), measured)
 
 
 def judged(benchmark: Benchmark) -> JudgedBenchmark:
@@ -172,21 +188,18 @@ def summarise(
     for stored in units:
         by_setting[stored.unit.setting].append(stored)
     best = {case_id: scorer.benchmark.best(case.record) for case_id, case in cases.items()}
-    return [
-        _setting(scorer.benchmark, scorer.metrics_in(setting), cases, setting, group, scores, best)
-        for setting, group in by_setting.items()
-    ]
+    return [_setting(scorer, cases, setting, group, scores, best) for setting, group in by_setting.items()]
 
 
 def _setting(
-    benchmark: Benchmark,
-    metrics: Sequence[Metric],
+    scorer: Scorer,
     cases: Mapping[str, Case],
     setting: str,
     units: Sequence[StoredUnit],
     scores: Mapping[str, Mapping[str, Outcome]],
     best: Mapping[str, Mapping[str, float]],
 ) -> SettingSummary:
+    benchmark, metrics = scorer.benchmark, scorer.metrics_in(setting)
     ids = {stored.unit.case for stored in units}
 
     def summary_of(group: Sequence[StoredUnit]) -> dict[str, MetricSummary]:
@@ -194,18 +207,43 @@ def _setting(
         maxima = mean_best(best[case] for case in in_group)
         return {m.name: _metric(m, cases, [s.unit for s in group], scores, maxima.get(m.name)) for m in metrics}
 
+    whole = summary_of(units)
+    by = {
+        breakdown: [GroupSummary(name, len(group), summary_of(group)) for name, group in groups.items()]
+        for breakdown, groups in _grouped(benchmark, cases, units).items()
+    }
     return SettingSummary(
         setting=setting,
         n_cases=len(ids),
         n_units=len(units),
         statuses=dict(Counter(s.status for s in units).most_common()),
         flags=dict(Counter(flag for s in units for flag in s.flags).most_common()),
-        metrics=summary_of(units),
-        by={
-            breakdown: [GroupSummary(name, len(group), summary_of(group)) for name, group in groups.items()]
-            for breakdown, groups in _grouped(benchmark, cases, units).items()
-        },
+        metrics=whole,
+        by=by,
+        summaries=summarised(
+            benchmark, metrics, whole, {name: {g.group: g.metrics for g in groups} for name, groups in by.items()}
+        ),
+        asides=_asides(scorer, cases, units),
     )
+
+
+def _asides(scorer: Scorer, cases: Mapping[str, Case], units: Sequence[StoredUnit]) -> dict[str, MetricSummary]:
+    """What stands apart, each over the units that it is about."""
+    benchmark = scorer.benchmark
+    if not isinstance(benchmark, SummarisedBenchmark):
+        return {}
+    about: dict[Metric, dict[Unit, Outcome]] = defaultdict(dict)
+    for stored in units:
+        status = "not_run" if stored.status == PENDING else stored.status
+        transcript = stored.transcript or Transcript(status, stored.detail)
+        for metric, outcome in benchmark.asides(cases[stored.unit.case].record, transcript, scorer.options).items():
+            about[metric][stored.unit] = outcome
+    return {
+        metric.name: _metric(
+            metric, cases, list(found), {unit.key: {metric.name: outcome} for unit, outcome in found.items()}, None
+        )
+        for metric, found in about.items()
+    }
 
 
 def mean_best(best: Iterable[Mapping[str, float]]) -> dict[str, float]:
@@ -223,7 +261,7 @@ def _grouped(
         for breakdown, names in benchmark.groups(cases[stored.unit.case].record).items():
             for name in names:
                 grouped.setdefault(breakdown, {}).setdefault(name, []).append(stored)
-    return {breakdown: dict(sorted(groups.items())) for breakdown, groups in grouped.items()}
+    return {breakdown: in_order(benchmark, breakdown, groups) for breakdown, groups in grouped.items()}
 
 
 def _metric(
@@ -233,7 +271,7 @@ def _metric(
     scores: Mapping[str, Mapping[str, Outcome]],
     maximum: float | None,
 ) -> MetricSummary:
-    outcomes = [(unit.case, scores[unit.key][metric.name]) for unit in units]
+    outcomes = [(unit.case, found) for unit in units if (found := scores[unit.key].get(metric.name)) is not None]
     by_case: dict[str, list[float]] = defaultdict(list)
     for case, outcome in outcomes:
         if isinstance(outcome, Scored):
@@ -301,9 +339,11 @@ def report_of(store: RunStore, scorer: Scorer, settings: Sequence[SettingSummary
         "scored_statuses": sorted(benchmark.scored_statuses),
         "error_units": sum(count for status, count in statuses.items() if status in ERROR_REASONS),
         "settings": [asdict(setting) for setting in settings],
+        "explanations": dict(scorer.measured.settings),
         "tokens": [asdict(count) for count in tokens],
         "warnings": [
             *warnings_of(spec.replaced_prompts, settings, facts, benchmark.scored_statuses),
+            *scorer.measured.notes(),
             *(judge_warnings(scorer.judge, scorer.facts, spec.model, units, len(scorer.said)) if scorer.judge else ()),
         ],
     }

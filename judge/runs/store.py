@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from filelock import FileLock
 
 from judge.benchmark import PENDING, Benchmark, Case, Transcript, Unit, registry
-from judge.database import Database
+from judge.database import Database, Operation
 from judge.errors import RunError
 from judge.locks import lock_folder
 from judge.models.exchange import Exchange
@@ -23,6 +23,8 @@ from judge.outcome import ERROR_REASONS, Outcome, Scored, Unscored
 from judge.runs import judge_store, texts
 from judge.runs.judge_store import JudgeStore
 from judge.settings import RunSpec
+
+T = TypeVar("T")
 
 FILE = "run.sqlite"
 DRAFT = f"{FILE}.new"
@@ -52,6 +54,10 @@ CREATE TABLE exchanges (
     at REAL NOT NULL, PRIMARY KEY (address, attempt)
 );
 CREATE INDEX exchanges_unit ON exchanges (unit);
+CREATE TABLE measured (
+    unit TEXT NOT NULL, metric TEXT NOT NULL, value REAL, reason TEXT NOT NULL, detail TEXT NOT NULL,
+    PRIMARY KEY (unit, metric)
+);
 CREATE TABLE scores (
     judge TEXT NOT NULL, unit TEXT NOT NULL, metric TEXT NOT NULL, value REAL, reason TEXT NOT NULL DEFAULT '',
     detail TEXT NOT NULL DEFAULT '', PRIMARY KEY (judge, unit, metric)
@@ -115,6 +121,10 @@ class RunStore:
 
     def set_meta(self, key: str, value: str) -> None:
         self._database.run(lambda db: db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value)))
+
+    def run(self, operation: Operation[T]) -> T:
+        """Run an operation of another module of this package on the file, in one transaction."""
+        return self._database.run(operation)
 
     def cases(self) -> dict[str, Case]:
         """All cases by id, in the order of the data."""
@@ -239,7 +249,8 @@ class RunStore:
                     "UPDATE units SET status = ?, detail = '', flags = '[]', transcript = NULL WHERE key = ?",
                     (PENDING, key),
                 )
-                db.execute("DELETE FROM scores WHERE unit = ?", (key,))
+                for table in ("scores", "measured"):
+                    db.execute(f"DELETE FROM {table} WHERE unit = ?", (key,))
                 judge_store.withdraw(db, key)
             return len(rows)
 
