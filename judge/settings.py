@@ -271,8 +271,9 @@ class JudgeSpec(Frozen):
         return f"judge:{self.name}"
 
 
-#: Fields that may differ on resume: where the data lie (not what they say), where the key is, the run's own nonce.
-NOT_COMPARED = frozenset({"data", "nonce", "model.key_variable"})
+#: Fields that may differ on resume: where the data and the evidence lie (not what they say, of which there is a hash),
+#: where the key is, the run's own nonce.
+NOT_COMPARED = frozenset({"data", "nonce", "model.key_variable", "evidence"})
 
 
 def differences_between(stored: Frozen, wanted: Frozen) -> list[str]:
@@ -294,4 +295,6 @@ def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], place: st
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value):
+        return f"{value[:8]}…"  # a hash: enough to see that it is another
     return "not set" if value is None else repr(value)

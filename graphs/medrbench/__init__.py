@@ -154,6 +154,9 @@ class MedRBench:
     def best(self, record: Mapping[str, Any]) -> Mapping[str, float]:
         return _metrics.best(record)
 
+    def date_of(self, record: Mapping[str, Any]) -> str:
+        return str(record["receive_time"])
+
     def read_prediction(self, record: Mapping[str, Any], prediction: Any, *, thinking: str, setting: str) -> Transcript:
         return transcript_of_output(record, prediction, thinking, setting)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from judge.benchmark import Case, Transcript, Unit
-from judge.chains.asking import Asker
+from judge.chains.asking import Asker, FailedCall
 from judge.evidence import Evidence
 from judge.judgements import UnitJudgements
 from judge.models.verdict import StructuredModel
@@ -38,8 +38,8 @@ class Split:
 class Splits(Protocol):
     """Splits made by a model, kept with the run and shared by all its judges."""
 
-    async def find(self, unit: Unit, source: ReasoningSource) -> Split | None:
-        """What a model split before."""
+    async def find(self, unit: Unit, source: ReasoningSource, prompt: str) -> Split | None:
+        """What a model split before with a prompt of this hash."""
 
     async def keep(self, unit: Unit, split: Split) -> None:
         """Keep it for good."""
@@ -52,6 +52,7 @@ class JudgeTools:
     Attributes:
         evidence: None where nothing may be looked up.
         references: by case id; a case that has none is not measured against a reference.
+        failed: every question that got no usable answer.
     """
 
     spec: JudgeSpec
@@ -61,14 +62,15 @@ class JudgeTools:
     evidence: Evidence | None
     references: Mapping[str, ReferenceSteps]
     splits: Splits
+    failed: list[FailedCall] = field(default_factory=list)
 
     def asker(self, unit: Unit) -> Asker:
         """Asks the judge about one unit."""
-        return Asker(self.model, self.prompts, self.nonce, unit, self.spec.role)
+        return Asker(self.model, self.prompts, self.nonce, unit, self.spec.role, self.failed)
 
     def splitter(self, unit: Unit) -> Asker:
         """Asks the judge to split a unit's reasoning."""
-        return Asker(self.model, self.prompts, self.nonce, unit, SPLITTER_ROLE)
+        return Asker(self.model, self.prompts, self.nonce, unit, SPLITTER_ROLE, self.failed)
 
 
 class Judging(Protocol):

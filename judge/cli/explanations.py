@@ -69,11 +69,15 @@ def check_explanations(benchmark: Benchmark, request: TextRequest, options: Mapp
     Raises:
         UserError: it cannot; what is merely not installed is said beside the numbers instead.
     """
-    from judge.metrics.text import text_metrics
+    from judge.errors import SpecError
+    from judge.metrics.text import NotComputed, text_metrics
     from judge.runs.measuring import text_scored
 
     language = text_scored(benchmark).explanation_language(options)
-    text_metrics(language, request.names, request.settings(language))
+    found = text_metrics(language, request.names, request.settings(language))
+    for named, metric in ((request.encoder, "bertscore"), (request.synonyms, "meteor")):
+        if named is not None and isinstance(missing := found.get(metric), NotComputed):
+            raise SpecError(missing.reason)
 
 
 def compare_explanations(folder: Path, request: TextRequest | None, report: dict[str, Any]) -> dict[str, Any]:

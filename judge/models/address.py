@@ -39,8 +39,13 @@ class Address:
         """The unit of work, e.g. ``caremedeval/full/ab12/1``; parts are percent-encoded."""
         return "/".join(quote(part, safe="") for part in (self.benchmark, self.setting, self.case, str(self.epoch)))
 
+    @property
+    def question(self) -> str:
+        """The address without the number of the ask: all asks of one question share it."""
+        return f"{self.unit}/{quote(self.role, safe='')}/{quote(self.step, safe='')}"
+
     def __str__(self) -> str:
-        return f"{self.unit}/{quote(self.role, safe='')}/{quote(self.step, safe='')}/{self.ask}"
+        return f"{self.question}/{self.ask}"
 
 
 @dataclass(slots=True)

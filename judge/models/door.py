@@ -238,9 +238,13 @@ class Door:
         return done
 
     async def _keep(self, exchange: Exchange) -> Exchange:
-        kept = await self._store.keep(exchange) if self._store else exchange
-        if self._recorder is not None:
-            self._recorder.add(kept)
+        try:
+            kept = await self._store.keep(exchange) if self._store else exchange
+            if self._recorder is not None:
+                self._recorder.add(kept)
+        except Exception:
+            self.stop()  # what cannot be kept must not be paid for
+            raise
         return kept
 
     async def _send_with_retries(self, endpoint: Endpoint, send: Send, waiting: Waiting) -> tuple[Answer, float]:

@@ -18,8 +18,8 @@ def print_judges(comparison: Mapping[str, Any]) -> None:
     for setting in comparison["settings"]:
         for table in spread(comparison["judges"], lambda some, setting=setting: _table(setting, some), out):  # type: ignore[misc]
             out.print(table)
-    for refused in comparison["not_comparable"]:
-        out.print(f"Note: {one_line(refused['sentence'])}.")
+    for note in [*(refused["sentence"] for refused in comparison["not_comparable"]), *comparison["notes"]]:
+        out.print(f"Note: {one_line(note)}.")
 
 
 def _table(setting: Mapping[str, Any], judges: Sequence[str]) -> Table:

@@ -94,7 +94,7 @@ def heading(report: Mapping[str, Any]) -> list[str]:
 
 def _judged(judge: Mapping[str, Any]) -> str:
     """Whose judgements the judged metrics rest on."""
-    parts = [f"judged by {judge['name']}"]
+    parts = [f"judged by {judge['name']}", *(["a person"] if judge.get("source") == "person" else [])]
     if judge.get("file"):
         named = f" (it holds labels by {', '.join(judge['judges'])})" if judge.get("judges") else ""
         parts.append(f"labels imported from {judge['file']}{named}")
@@ -127,6 +127,11 @@ def _reasoning_settings(judge: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _split_calls(cost: Mapping[str, Any]) -> str:
+    """Splits belong to the transcripts: whichever judge came first paid for them."""
+    return f"; {counted(cost['split_calls'], 'call')} to split reasoning, for all judges" * bool(cost["split_calls"])
+
+
 def _splitters(judge: Mapping[str, Any], wanted: str) -> str:
     """Who split how many units; `auto` alone would not say it."""
     found = [f"{name} {count}" for name, count in judge["splitters"].items()]
@@ -142,7 +147,7 @@ def judge_cost(judge: Mapping[str, Any]) -> str:
     return (
         f"{judge['name']} ({judge['protocol']}): {cost['calls'] / units:.1f} calls, "
         f"{cost['prompt_tokens'] / units:,.0f} prompt and {cost['completion_tokens'] / units:,.0f} completion tokens "
-        f"a unit, over {counted(units, 'unit')}{unreported}"
+        f"a unit, over {counted(units, 'unit')}{unreported}{_split_calls(cost)}"
     )
 
 

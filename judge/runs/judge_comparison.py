@@ -9,6 +9,7 @@ from typing import Any
 
 from judge.benchmark import Benchmark
 from judge.judgements import UnitJudgements
+from judge.metrics.reasoning import REASONING
 from judge.runs.comparable import AGAINST_REFERENCE, CaseReference, comparable_cases
 from judge.runs.scoring import MetricSummary, SettingSummary, judged, score_units, scorer_of, summarise
 from judge.runs.store import RunStore
@@ -16,21 +17,16 @@ from judge.runs.store import RunStore
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why a metric of two judges is not compared.
-
-    Attributes:
-        differing, both: units with different reference steps, of those that both judged against a reference.
-    """
+    """That a metric of two judges is not compared, and why."""
 
     metric: str
     judges: tuple[str, str]
-    differing: int
-    both: int
+    why: str
 
     def __str__(self) -> str:
         return (
-            f"{self.metric} by {self.judges[0]} and by {self.judges[1]} is not comparable: in {self.differing} of "
-            f"{self.both} units that both judged they had other reference steps (--force shows it all the same)"
+            f"{self.metric} by {self.judges[0]} and by {self.judges[1]} is not comparable: {self.why} "
+            "(--force shows it all the same)"
         )
 
 
@@ -53,7 +49,8 @@ def compare_judges(
         scores = score_units(scorer, cases, units)
         store.write_scores(name, scores)
         summaries[name] = summarise(scorer, cases, units, scores)
-    refused = refusals(said)
+    facts = store.judging.judges()
+    refused = [*refusals(said), *other_texts({name: facts[name] for name in names})]
     hidden = set() if force else {one.metric for one in refused}
     options = store.spec().options
     return {
@@ -70,7 +67,8 @@ def compare_judges(
             }
             for position, setting in enumerate(summaries[names[0]])
         ],
-        "not_comparable": [{**asdict(one), "sentence": str(one)} for one in refused],
+        "not_comparable": [{"metric": one.metric, "judges": list(one.judges), "sentence": str(one)} for one in refused],
+        "notes": [*_differences({name: facts[name] for name in names}), *_other_units(said)],
         "forced": force and bool(refused),
     }
 
@@ -85,17 +83,58 @@ def _row(
 
 def refusals(said: Mapping[str, Mapping[str, UnitJudgements]]) -> list[Refused]:
     """For each pair of judges, the metrics against reference steps in which they are not comparable."""
-    references = {name: _references(of_judge) for name, of_judge in said.items()}
+    references = {name: references_before(of_judge) for name, of_judge in said.items()}
     found = []
     for a, b in combinations(said, 2):
         both = [unit for unit in references[a] if unit in references[b]]
         same = set(comparable_cases(references[a], references[b]))
         if differing := sum(unit not in same for unit in both):
-            found += [Refused(metric, (a, b), differing, len(both)) for metric in sorted(AGAINST_REFERENCE - {"match"})]
+            why = f"in {differing} of {len(both)} units that both judged they had other reference steps"
+            found += [Refused(metric, (a, b), why) for metric in sorted(AGAINST_REFERENCE - {"match"})]
     return found
 
 
-def _references(said: Mapping[str, UnitJudgements]) -> dict[str, CaseReference]:
+def other_texts(facts: Mapping[str, Mapping[str, Any]]) -> list[Refused]:
+    """For each pair of judges of which one judged the answers and one the thinking: nothing about steps compares."""
+    found = []
+    for a, b in combinations(facts, 2):
+        sources = [facts[name].get("spec", {}).get("reasoning_source") for name in (a, b)]
+        if None not in sources and sources[0] != sources[1]:
+            why = f"one judged the {sources[0]}, the other the {sources[1]}"
+            found += [Refused(metric.name, (a, b), why) for metric in REASONING]
+    return found
+
+
+#: Settings of a judge by which numbers may differ though two judges agree.
+_TOLD = ("protocol", "evidence", "reasoning_source", "step_splitter", "reference", "only")
+
+
+def _differences(facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What else than the judge differs between judges; of labels made elsewhere it is not known."""
+    specs = {name: found["spec"] for name, found in facts.items() if "spec" in found}
+    notes = []
+    for field in _TOLD:
+        values = {name: spec[field] for name, spec in specs.items()}
+        if len({str(value) for value in values.values()}) > 1:
+            shown = ", ".join(f"{name}: {_plain(value)}" for name, value in values.items())
+            notes.append(f"the judges differ in {field.replace('_', ' ')} as well ({shown})")
+    if len({str(sorted(spec["prompts"].items())) for spec in specs.values() if spec["replaced_prompts"]}) > 0:
+        notes.append("some of the judges' prompts were replaced by the user's own")
+    return notes
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _other_units(said: Mapping[str, Mapping[str, UnitJudgements]]) -> list[str]:
+    if len({frozenset(of_judge) for of_judge in said.values()}) < 2:
+        return []
+    counts = ", ".join(f"{name}: {len(of_judge)}" for name, of_judge in said.items())
+    return [f"the judges judged other units ({counts}), and each mean is over its own"]
+
+
+def references_before(said: Mapping[str, UnitJudgements]) -> dict[str, CaseReference]:
     """Unit -> the reference steps that a judge had before it, where it had any."""
     found = {}
     for unit, of_unit in said.items():

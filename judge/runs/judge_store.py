@@ -15,9 +15,12 @@ from judge.chains.tools import Split
 from judge.database import Database
 from judge.errors import RunError
 from judge.judgements import Judgement, StepCounts, UnitJudgements
-from judge.outcome import ERROR_REASONS, Unscored
+from judge.outcome import Unscored
 from judge.runs import texts
 from judge.settings import ReasoningSource
+
+#: Among the facts of a judged unit: the questions without a usable answer, as (address without ask, reason) pairs.
+FAILED_CALLS = "failed_calls"
 
 SCHEMA = """
 CREATE TABLE judges (name TEXT PRIMARY KEY, facts TEXT NOT NULL);
@@ -29,7 +32,10 @@ CREATE TABLE judgements (
     judge TEXT NOT NULL, unit TEXT NOT NULL, kind TEXT NOT NULL, item INTEGER NOT NULL, body BLOB NOT NULL,
     PRIMARY KEY (judge, unit, kind, item)
 );
-CREATE TABLE splits (unit TEXT NOT NULL, source TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (unit, source));
+CREATE TABLE splits (
+    unit TEXT NOT NULL, source TEXT NOT NULL, prompt TEXT NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (unit, source, prompt)
+);
 """
 
 
@@ -78,14 +84,34 @@ class JudgeStore:
             (said,) = db.execute("SELECT count(*) FROM judged WHERE judge = ?", (name,)).fetchone()
             assert not said, "judgements are never thrown away"
             db.execute("DELETE FROM judges WHERE name = ?", (name,))
+            db.execute("DELETE FROM scores WHERE judge = ?", (name,))
 
         self._database.run(write)
+
+    def remove_silent(self, name: str, role: str) -> bool:
+        """Take away a judge that has answered nothing but the probes, and these; whether it was such a one."""
+        answers = """SELECT EXISTS (SELECT 1 FROM exchanges WHERE role = ? AND error = '' AND unit NOT LIKE '%/-/-/1')
+            OR EXISTS (SELECT 1 FROM judged WHERE judge = ?)"""
+
+        def write(db: sqlite3.Connection) -> bool:
+            if db.execute(answers, (role, name)).fetchone()[0]:
+                return False
+            db.execute("UPDATE exchanges SET superseded = 1 WHERE role = ?", (role,))
+            db.execute("DELETE FROM judges WHERE name = ?", (name,))
+            return True
+
+        return self._database.run(write)
 
     # -- judgements --------------------------------------------------------------------------------------------------
 
     async def finish(self, name: str, unit: Unit, said: UnitJudgements) -> None:
-        """Keep what a judge said of a unit."""
-        await self._database.run_async(lambda db: _insert(db, name, unit, said))
+        """Keep what a judge said of a unit, in place of what it could say before with labels missing."""
+
+        def write(db: sqlite3.Connection) -> None:
+            _delete(db, unit.key, name)
+            _insert(db, name, unit, said)
+
+        await self._database.run_async(write)
 
     def keep_all(self, name: str, said: Iterable[tuple[Unit, UnitJudgements]]) -> None:
         """Keep what a judge said of some units, all of it or, if this fails, nothing."""
@@ -127,40 +153,31 @@ class JudgeStore:
 
         return self._database.run(read)
 
-    def set_aside(self, name: str, role: str, reasons: Collection[str]) -> int:
-        """Take back what a judge said of units where labels are missing for one of these reasons, to be judged again.
+    def ask_again(self, said: Iterable[UnitJudgements], reasons: Collection[str]) -> None:
+        """Set the exchanges aside whose answers were of no use for one of these reasons, so that they are asked again.
 
-        Calls that failed are sent again anyway. Where the reason is the judge's own, as `judge_truncated`, which of its
-        answers was at fault is not known, and all its calls about the unit are made again.
+        Calls that failed are sent again anyway. Every other answer stays valid, and so does what was said with it.
 
         Args:
-            role: under which the judge's calls are stored.
-
-        Returns:
-            How many units.
+            said: what a judge said of the units that are judged again.
         """
-        wanted = set(reasons)
+        questions = {
+            question for one in said for question, reason in one.facts.get(FAILED_CALLS, ()) if reason in reasons
+        }
 
-        def write(db: sqlite3.Connection) -> int:
-            rows = db.execute("SELECT unit, missing FROM judged WHERE judge = ?", (name,)).fetchall()
-            count = 0
-            for unit, text in rows:
-                if not (found := wanted & {entry["reason"] for entry in json.loads(text).values()}):
-                    continue
-                if found - ERROR_REASONS:
-                    db.execute("UPDATE exchanges SET superseded = 1 WHERE unit = ? AND role = ?", (unit, role))
-                _delete(db, unit, name)
-                count += 1
-            return count
+        def write(db: sqlite3.Connection) -> None:
+            for question in questions:
+                start = f"{question}/"
+                db.execute("UPDATE exchanges SET superseded = 1 WHERE substr(address, 1, ?) = ?", (len(start), start))
 
-        return self._database.run(write)
+        self._database.run(write)
 
     # -- splits: `judge.chains.tools.Splits` -------------------------------------------------------------------------
 
-    async def find(self, unit: Unit, source: ReasoningSource) -> Split | None:
+    async def find(self, unit: Unit, source: ReasoningSource, prompt: str) -> Split | None:
         def read(db: sqlite3.Connection) -> Split | None:
-            query = "SELECT body FROM splits WHERE unit = ? AND source = ?"
-            row = db.execute(query, (unit.key, source)).fetchone()
+            query = "SELECT body FROM splits WHERE unit = ? AND source = ? AND prompt = ?"
+            row = db.execute(query, (unit.key, source, prompt)).fetchone()
             return _split(json.loads(texts.unpack(db, row[0]))) if row else None
 
         return await self._database.run_async(read)
@@ -168,7 +185,8 @@ class JudgeStore:
     async def keep(self, unit: Unit, split: Split) -> None:
         def write(db: sqlite3.Connection) -> None:
             body = texts.pack(db, json.dumps(asdict(split), ensure_ascii=False))
-            db.execute("INSERT OR IGNORE INTO splits VALUES (?, ?, ?)", (unit.key, split.source, body))
+            row = unit.key, split.source, split.prompt, body
+            db.execute("INSERT OR IGNORE INTO splits VALUES (?, ?, ?, ?)", row)
 
         await self._database.run_async(write)
 

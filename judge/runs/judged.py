@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from judge.chains.tools import SPLITTER_ROLE
 from judge.judgements import UnitJudgements
 from judge.metrics.reasoning import COMPLETENESS, FACTUALITY, REASONING
 from judge.metrics.signature import Metric
@@ -26,12 +28,20 @@ def signed(metric: Metric, facts: Mapping[str, Any]) -> Metric:
     extra = [("protocol", spec["protocol"])]
     if metric.name in _REASONING:
         extra += [("text", spec["reasoning_source"]), ("steps", spec["step_splitter"])]
-    if metric.name in _LOOKED_UP:
-        version = f"@{spec['evidence_version'][:8]}" if spec["evidence_version"] else ""
-        extra.append(("evidence", spec["evidence"].partition(":")[0] + version))
+    if metric.name in _LOOKED_UP or (metric.name in _REASONING and spec["protocol"] == "batched"):
+        extra.append(("evidence", _evidence(spec)))
     if metric.name == COMPLETENESS.name:
         extra.append(("reference", f"{spec['reference']}@{spec['reference_hash'][:8]}"))
     return replace(metric, parameters=(*metric.parameters, *extra))
+
+
+def _evidence(spec: Mapping[str, Any]) -> str:
+    """What was searched: a tool by its name, a folder by what is in it."""
+    if spec["evidence"] == "none":
+        return "none"
+    kind, _, name = spec["evidence"].partition(":")
+    version = hashlib.sha256(spec["evidence_version"].encode()).hexdigest()[:8]
+    return f"{kind}:{name}@{version}" if kind == "web" else f"{kind}@{version}"
 
 
 def shown_facts(
@@ -39,12 +49,14 @@ def shown_facts(
 ) -> dict[str, Any]:
     """A judge as reports show it: who split the reasoning, and calls and tokens for each unit that it judged."""
     role = f"judge:{name}"
+    tokens = list(tokens)
     rows = [row for row in tokens if row.role == role]
     cost = {
         "calls": sum(row.calls for row in rows),
         "prompt_tokens": sum(row.prompt for row in rows),
         "completion_tokens": sum(row.completion for row in rows),
         "calls_without_a_report": sum(row.unreported for row in rows),
+        "split_calls": sum(row.calls for row in tokens if row.role == SPLITTER_ROLE),
     }
     protocol = facts["spec"]["protocol"] if "spec" in facts else None
     splitters = Counter(split["by"] for one in said.values() if (split := one.facts.get("splitter")))
@@ -58,11 +70,14 @@ def shown_facts(
     }
 
 
-def judge_warnings(name: str, facts: Mapping[str, Any], model: ModelSpec, units: int, judged: int) -> list[str]:
+def judge_warnings(
+    name: str, facts: Mapping[str, Any], model: ModelSpec, units: int, said: Mapping[str, UnitJudgements]
+) -> list[str]:
     """What may be wrong with a judge, or between its labels and the run whose outputs they are taken to be of.
 
     Args:
-        units, judged: of the run, and those of them that the judge judged.
+        units: of the run.
+        said: what the judge said of those of them that it judged.
     """
     found, models = [], facts.get("models", [])
     if models and {other.casefold() for other in models} != {model.name.casefold()}:
@@ -73,8 +88,13 @@ def judge_warnings(name: str, facts: Mapping[str, Any], model: ModelSpec, units:
         found.append(f"in {other} units the steps that {name} labelled are not those read from the run")
     if "spec" in facts:
         found += _of_model(name, facts, model)
-        if judged < units:
-            found.append(f"{name} has judged {judged} of {units} units so far")
+        if len(said) < units:
+            found.append(f"{name} has judged {len(said)} of {units} units so far")
+        if alone := sum(one.facts.get("searched") == "steps" for one in said.values()):
+            found.append(
+                f"of {alone} units only the steps are there, so {name} looked for reference steps in these alone; "
+                "completeness is lower than with the conclusion"
+            )
     return found
 
 

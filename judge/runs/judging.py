@@ -6,13 +6,13 @@ import contextlib
 import importlib.metadata
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from judge.benchmark import PENDING, Benchmark, Case, ModelJudgedBenchmark, Unit
 from judge.chains.tools import JudgeTools, Judging
-from judge.errors import CallFailed, DataError, MedjudgeError, RunError, SpecError, UserError
+from judge.errors import CallFailed, DataError, MedjudgeError, RunError, SpecError
 from judge.evidence import Evidence, open_evidence
 from judge.judgements import UnitJudgements
 from judge.models.door import Door
@@ -23,6 +23,7 @@ from judge.models.structured import Probed, judge_generation, open_judge
 from judge.outcome import ERROR_REASONS
 from judge.prompting import Prompts, load_prompts
 from judge.references import References, read_references
+from judge.runs.judge_store import FAILED_CALLS
 from judge.runs.launch import Watcher, fill_recording
 from judge.runs.runner import Ending, Workers
 from judge.runs.scoring import rescore_run, score_run
@@ -43,8 +44,11 @@ from judge.settings import (
 #: Status of a judged unit for the progress display; any other is the reason why a label is missing.
 JUDGED = "judged"
 
-#: Beginnings of a SPEC that names a recording, and of a judge's role.
-REPLAY, JUDGE = "replay:", "judge:"
+#: Characters of a judge's name.
+LONGEST_NAME = 80
+
+#: Beginnings of a SPEC that names a recording, of evidence in a folder, and of a judge's role.
+REPLAY, CORPUS, JUDGE = "replay:", "corpus:", "judge:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +79,9 @@ class JudgeRequest:
     def to_row(self) -> dict[str, Any]:
         """In JSON types; files as absolute paths, so that it means the same from another working directory."""
         row = {name: _plain(getattr(self, name)) for name in self.__slots__}
-        if self.model.startswith(REPLAY):
-            row["model"] = f"{REPLAY}{Path(self.model.removeprefix(REPLAY)).absolute()}"
+        for name, start in (("model", REPLAY), ("evidence", CORPUS)):
+            if row[name].startswith(start):
+                row[name] = f"{start}{Path(row[name].removeprefix(start)).expanduser().absolute()}"
         return row
 
     @classmethod
@@ -189,19 +194,21 @@ async def _judge(store: RunStore, request: JudgeRequest, retry: Sequence[str], w
         plan = _plan(store, benchmark, request, seat, door)
         _check_known(store, plan.spec)
         _check_retry(store, plan.spec, retry)
-        notes = await _preflight(seat) if _due(store, plan, retry) else ()
+        notes = await _preflight(seat) if _todo(store, plan, retry) else ()
         new = plan.spec.name not in store.judging.judges()
         if new:
             store.judging.add_judge(plan.spec.name, _facts(plan, notes))
-        store.judging.set_aside(plan.spec.name, plan.spec.role, _meant(retry))
+        todo = _todo(store, plan, retry)
+        again = store.judging.judged(plan.spec.name)
+        store.judging.ask_again([again[s.unit.key] for s in todo if s.unit.key in again], _meant(retry))
         try:
-            ending, faults = await _work(store, request, plan, model_judged(benchmark), door, watcher)
+            ending, faults = await _work(store, request, plan, model_judged(benchmark), door, todo, watcher)
         except MedjudgeError:
             if new:
-                _forget_silent(store, plan.spec.name)
+                _forget_silent(store, plan.spec)
             raise
-        if ending.error is not None and isinstance(ending.error, UserError) and new:
-            _forget_silent(store, plan.spec.name)
+        if ending.error is not None and new and _forget_silent(store, plan.spec):
+            raise ending.error
     report = (rescore_run if ending.error is None else score_run)(store, benchmark, plan.spec.name)
     errors = _with_errors(store.judging.judged(plan.spec.name))
     return Judged(store.folder, plan.spec.name, report, ending, faults, errors)
@@ -220,17 +227,26 @@ def seat_of(request: JudgeRequest) -> Seat:
         model = parse_model(request.model, key_variable=request.key_variable)
         if model.kind == "human":
             raise SpecError("a person judges through medjudge import-judgements RUN_DIR --labels FILE.csv")
-        return Seat(model, request.name or default_name(model, request.protocol), None)
-    recording = load_recording(Path(request.model.removeprefix("replay:")))
-    prefix = "judge:"
-    judges = {
-        role.removeprefix(prefix): text for role, text in recording.header.models.items() if role.startswith(prefix)
-    }
+        given = default_name(model, request.protocol) if request.name is None else request.name
+        return Seat(model, _checked(given), None)
+    recording = load_recording(Path(request.model.removeprefix(REPLAY)))
+    models = recording.header.models.items()
+    judges = {role.removeprefix(JUDGE): text for role, text in models if role.startswith(JUDGE)}
     name = request.name or (next(iter(judges)) if len(judges) == 1 else None)
     if name is None or name not in judges:
         there_are = ", ".join(judges) or "none"
         raise SpecError(f"{recording.path}: name the recorded judge with --judge-name; there are: {there_are}")
     return Seat(parse_model(judges[name]), name, recording)
+
+
+def _checked(name: str) -> str:
+    """A name that can be shown and typed again."""
+    if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
+        raise SpecError(
+            f"--judge-name {name[:LONGEST_NAME]!r}: a name has at most {LONGEST_NAME} printable characters, "
+            "and no spaces around them"
+        )
+    return name
 
 
 def default_name(model: ModelSpec, protocol: JudgeProtocol) -> str:
@@ -303,11 +319,17 @@ def _check_known(store: RunStore, spec: JudgeSpec) -> None:
         return
     if "spec" not in known:
         raise RunError(f"{store.folder} has imported labels under the name {spec.name!r}; give another --judge-name")
-    if found := differences_between(JudgeSpec.model_validate(known["spec"]), spec):
+    if found := _told(differences_between(JudgeSpec.model_validate(known["spec"]), spec)):
         raise RunError(
             f"{store.folder} has judgements by {spec.name!r} made with other settings: {'; '.join(found)}; "
             "give another --judge-name"
         )
+
+
+def _told(differences: Sequence[str]) -> list[str]:
+    """Differences without those that follow from others: another task or protocol means other prompts."""
+    others = [difference for difference in differences if not difference.startswith("prompts.")]
+    return others or list(differences)
 
 
 def _check_retry(store: RunStore, spec: JudgeSpec, retry: Sequence[str]) -> None:
@@ -323,13 +345,14 @@ def _meant(retry: Sequence[str]) -> set[str]:
     return {name for reason in retry for name in (ERROR_REASONS if reason == ERRORS else (reason,))}
 
 
-def _due(store: RunStore, plan: Plan, retry: Sequence[str]) -> bool:
-    """Whether anything is to be asked."""
+def _todo(store: RunStore, plan: Plan, retry: Sequence[str]) -> list[StoredUnit]:
+    """The units that are to be judged, or judged again."""
     said, meant = store.judging.judged(plan.spec.name), _meant(retry)
-    return any(
-        stored.unit.key not in said or meant & {why.reason for why in said[stored.unit.key].missing.values()}
+    return [
+        stored
         for stored in plan.units
-    )
+        if stored.unit.key not in said or meant & {why.reason for why in said[stored.unit.key].missing.values()}
+    ]
 
 
 async def _preflight(seat: Seat) -> tuple[str, ...]:
@@ -352,9 +375,12 @@ def _facts(plan: Plan, notes: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _forget_silent(store: RunStore, name: str) -> None:
-    if not store.judging.judged(name):
-        store.judging.remove_judge(name)
+def _forget_silent(store: RunStore, spec: JudgeSpec) -> bool:
+    """Forget a new judge that has answered nothing; whether it was so. A full disk must not hide what went wrong."""
+    try:
+        return store.judging.remove_silent(spec.name, spec.role)
+    except RunError:
+        return False
 
 
 def _with_errors(said: Mapping[str, UnitJudgements]) -> int:
@@ -386,10 +412,14 @@ async def _opened(store: RunStore, request: JudgeRequest, seat: Seat) -> AsyncIt
 
 
 async def _work(
-    store: RunStore, request: JudgeRequest, plan: Plan, benchmark: ModelJudgedBenchmark, door: Door, watcher: Watcher
+    store: RunStore,
+    request: JudgeRequest,
+    plan: Plan,
+    benchmark: ModelJudgedBenchmark,
+    door: Door,
+    todo: Sequence[StoredUnit],
+    watcher: Watcher,
 ) -> tuple[Ending, tuple[str, ...]]:
-    said = store.judging.judged(plan.spec.name)
-    todo = [stored for stored in plan.units if stored.unit.key not in said]
     if not todo:
         return Ending(0, False, None), ()
     run, name = store.spec(), plan.spec.name
@@ -413,7 +443,7 @@ async def _work(
             plan.references.cases if plan.references else {},
             store.judging,
         )
-        sitting = Sitting(store, benchmark.judging(tools), name, store.cases(), todo, watcher.finished)
+        sitting = Sitting(store, benchmark.judging(tools), tools, store.cases(), todo, watcher.finished)
         watcher.begin(len(plan.units), len(plan.units) - len(todo), door, frozenset({JUDGED}))
         try:
             workers = Workers(door, sitting, connections=request.traffic.connections)
@@ -433,7 +463,7 @@ class Sitting:
         self,
         store: RunStore,
         judging: Judging,
-        name: str,
+        tools: JudgeTools,
         cases: Mapping[str, Case],
         units: Sequence[StoredUnit],
         on_finish: Callable[[Unit, str], None],
@@ -441,7 +471,7 @@ class Sitting:
         self.faults: list[str] = []
         self._store = store
         self._judging = judging
-        self._name = name
+        self._tools = tools
         self._cases = cases
         self._units = {stored.unit: stored for stored in units}
         self._on_finish = on_finish
@@ -459,9 +489,17 @@ class Sitting:
         except Exception as error:
             said = None
             self.faults.append(f"{unit.key}: {type(error).__name__}: {error}")
+        failed = self._failed(unit)
         if said is not None:
-            await self._store.judging.finish(self._name, unit, said)
+            said = replace(said, facts={**said.facts, **({FAILED_CALLS: failed} if failed else {})})
+            await self._store.judging.finish(self._tools.spec.name, unit, said)
         self._on_finish(unit, _status(said))
+
+    def _failed(self, unit: Unit) -> list[list[str]]:
+        """The questions about a unit without a usable answer; they are taken off the list."""
+        found = [call for call in self._tools.failed if call.unit == unit.key]
+        self._tools.failed[:] = [call for call in self._tools.failed if call.unit != unit.key]
+        return [[call.question, call.reason] for call in found]
 
 
 def _status(said: UnitJudgements | None) -> str:

@@ -344,7 +344,7 @@ def report_of(store: RunStore, scorer: Scorer, settings: Sequence[SettingSummary
         "warnings": [
             *warnings_of(spec.replaced_prompts, settings, facts, benchmark.scored_statuses),
             *scorer.measured.notes(),
-            *(judge_warnings(scorer.judge, scorer.facts, spec.model, units, len(scorer.said)) if scorer.judge else ()),
+            *(judge_warnings(scorer.judge, scorer.facts, spec.model, units, scorer.said) if scorer.judge else ()),
         ],
     }
 

@@ -325,3 +325,89 @@ def test_a_fault_in_one_unit_leaves_it_open_and_the_others_judged(
     assert "has judged 2 of 3 units so far" in "".join(ran.json["warnings"])
     monkeypatch.undo()
     assert metrics(judged(cli, server, run, "--only", "accuracy").json)["accuracy"]["n_scored"] == 3
+
+
+def test_asking_again_leaves_every_other_label_as_it_is(
+    cli: Command, judge: SyntheticJudge, server: ModelServer, run: Path
+) -> None:
+    judge.verdicts = {"effectiveness": {"Beta": Reply(content="It is hard to say.")},
+                      "outcome": {"Gout": "correct"}}  # fmt: skip
+    first = judged(cli, server, run)
+    assert metrics(first.json)["efficiency"]["unscored"] == {"judge_invalid": 1}
+    judge.verdicts = {"outcome": {"Gout": "wrong"}}  # it would say something else now, but is not asked
+    server.reset()
+    again = judged(cli, server, run, "--retry", "judge_invalid")
+    assert metrics(again.json)["efficiency"]["n_scored"] == 3
+    assert means(again.json)["accuracy"] == means(first.json)["accuracy"]
+    assert [question_of_or_none(call.request) for call in server.calls] == ["effectiveness", "factuality.final"]
+
+
+def test_labels_stay_where_asking_again_comes_to_nothing(
+    cli: Command, judge: SyntheticJudge, server: ModelServer, run: Path
+) -> None:
+    judge.verdicts = {"effectiveness": {"Beta": Reply(content="It is hard to say.")}}
+    first = judged(cli, server, run)
+    server.script = error(401, "no")
+    assert judged(cli, server, run, "--retry", "judge_invalid").code == 1
+    kept = cli("score", run, "--judge", "judge-model", "--json")
+    assert means(kept.json) == means(first.json)
+    judge.verdicts, server.script = {}, judge
+    assert metrics(judged(cli, server, run, "--retry", "judge_invalid").json)["efficiency"]["n_scored"] == 3
+
+
+def test_a_split_that_failed_is_asked_again(
+    cli: Command, judge: SyntheticJudge, server: ModelServer, run: Path
+) -> None:
+    server.script = lambda r: Reply(content="No.") if question_of_or_none(r) == "split.reasoning" else judge(r)
+    options = ("--step-splitter", "judge", "--only", "reasoning", "--judge-protocol", "batched")
+    first = judged(cli, server, run, *options)
+    assert metrics(first.json)["efficiency"]["unscored"] == {"judge_invalid": 3}
+    server.script = judge
+    again = judged(cli, server, run, *options, "--retry", "judge_invalid")
+    assert metrics(again.json)["efficiency"]["n_scored"] == 3
+    assert again.json["judge"]["cost"]["split_calls"] > 0
+    assert set(again.json["judge"]["splitters"]) == {f"{server.url}#judge-model"}
+
+
+def question_of_or_none(request: Request) -> str:
+    return "" if "cloudless sky" in request.prompt else question_of(str(request.messages[0]["content"]))
+
+
+def test_a_judge_that_could_not_be_probed_is_probed_again(
+    cli: Command, judge: SyntheticJudge, server: ModelServer, run: Path
+) -> None:
+    server.script = Reply(content="I would rather talk.")
+    assert judged(cli, server, run, "--only", "accuracy").code == 2
+    server.script = judge
+    ran = judged(cli, server, run, "--only", "accuracy", "--judge-max-tokens", "4000")
+    assert (ran.code, metrics(ran.json)["accuracy"]["n_scored"]) == (0, 3), ran.err
+
+
+def test_judges_of_answers_and_of_thinking_are_not_set_side_by_side(
+    cli: Command, server: ModelServer, run: Path
+) -> None:
+    judged(cli, server, run, "--judge-name", "a")
+    judged(cli, server, run, "--judge-name", "t", "--reasoning-source", "thinking", "--judge-protocol", "batched")
+    both = cli("score", run, "--judge", "a", "--judge", "t", "--json").json
+    assert {one["metric"] for one in both["not_comparable"]} == {"efficiency", "factuality", "completeness"}
+    assert any("differ in protocol as well (a: per-step, t: batched)" in note for note in both["notes"])
+
+
+def test_another_name_for_the_same_evidence_is_the_same_judge(
+    cli: Command, server: ModelServer, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "guide").mkdir()
+    (tmp_path / "guide/a.txt").write_text("Gout is painful.", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    relative = judged(cli, server, run, "--only", "reasoning", "--evidence", "corpus:guide")
+    absolute = judged(cli, server, run, "--only", "reasoning", "--evidence", f"corpus:{tmp_path / 'guide'}")
+    assert (relative.code, absolute.code) == (0, 0), absolute.err
+    (tmp_path / "guide/a.txt").write_text("Gout is not painful.", encoding="utf-8")
+    changed = judged(cli, server, run, "--only", "reasoning", "--evidence", "corpus:guide")
+    assert (changed.code, "evidence_version is" in changed.sentence) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["", " ", " a", "a\u202eb", "x" * 81])
+def test_a_name_of_a_judge_can_be_read(cli: Command, server: ModelServer, run: Path, name: str) -> None:
+    ran = judged(cli, server, run, "--judge-name", name)
+    assert (ran.code, "--judge-name" in ran.sentence, server.chat_count) == (2, True, 0)

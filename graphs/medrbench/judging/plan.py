@@ -52,11 +52,18 @@ def _merge(plan: Plan, part: Plan) -> None:
 
 
 def case_text(unit: Input) -> str:
-    """What the doctor knew in the end: the case as it was shown, and in the exam settings each answer it got."""
+    """What the doctor knew in the end: the case as it was shown, and in the exam settings each answer it got.
+
+    An answer is headed by the turn after which it came, since what a step restates depends on what was known then.
+    """
     record, data = unit["record"], unit["data"]
     if unit["setting"] not in EXAMINING:
         return str(record["summary"])
-    results = (turn["results"] for turn in data.get("turns", ()) if turn.get("results"))
+    results = [
+        f"Learned after turn {number}:\n{turn['results']}"
+        for number, turn in enumerate(data.get("turns", ()), start=1)
+        if turn.get("results")
+    ]
     return "\n\n".join([record["history"], *results])
 
 

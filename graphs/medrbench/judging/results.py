@@ -69,4 +69,6 @@ def _facts(state: State, source: str) -> dict[str, Any]:
         facts["splitter"] = state["splitter"]
     if state["reference"] is not None:
         facts["reference"] = state["reference_hash"]
+    if state.get("given_steps") is not None:
+        facts["searched"] = "steps"  # reference steps are looked for in them alone: there is no conclusion
     return facts

@@ -34,7 +34,8 @@ async def split_reasoning(context: Context, texts: Sequence[str]) -> Split | Fai
     regions = [region for text in texts if (region := _region(text, source))]
     if not regions:
         return by_rules((), source)
-    kept = await attempt(context, lambda: context.tools.splits.find(context.unit, source))
+    prompt = context.tools.prompts[PROMPT].sha256
+    kept = await attempt(context, lambda: context.tools.splits.find(context.unit, source, prompt))
     return kept if kept is not None else await _by_model(context, regions, source)
 
 
