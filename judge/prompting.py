@@ -91,12 +91,18 @@ class Prompts(Mapping[str, Prompt]):
 
 
 def load_prompts(
-    benchmark: str, names: tuple[str, ...], folder: Path | None = None, *, package: str = "prompts"
+    benchmark: str,
+    names: tuple[str, ...],
+    folder: Path | None = None,
+    *,
+    package: str = "prompts",
+    option: str = "--prompts",
 ) -> Prompts:
     """The named prompts; a file of the same name in `folder`, or in its subfolder of the benchmark's name, replaces.
 
     Args:
         package: import package that holds ``<benchmark>/<name>.md``.
+        option: by which the user named the folder, for messages.
 
     Raises:
         SpecError: the folder does not exist or replaces none of these prompts, a file in it has a name that no prompt
@@ -104,12 +110,12 @@ def load_prompts(
         DataError: a file cannot be read.
     """
     if folder is not None and not folder.is_dir():
-        raise SpecError(f"--prompts {folder}: no such folder")
+        raise SpecError(f"{option} {folder}: no such folder")
     own = {name: _own_file(folder, benchmark, name) for name in names} if folder else {}
     if folder is not None:
         _refuse_misspelt(folder, benchmark, package)
     if folder is not None and not any(own.values()):
-        raise SpecError(f"--prompts {folder}: holds none of this run's prompts: {', '.join(f'{n}.md' for n in names)}")
+        raise SpecError(f"{option} {folder}: holds none of this run's prompts: {', '.join(f'{n}.md' for n in names)}")
     shipped = importlib.resources.files(package) / benchmark
     return Prompts({name: _prompt(name, shipped / f"{name}.md", own.get(name)) for name in names})
 

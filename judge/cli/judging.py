@@ -130,7 +130,18 @@ def report_judged(judged: Judged, *, as_json: bool) -> int:
         click.echo(f"In {judged.error_units} units labels are missing through errors. "
                    f"Ask again with the same options and: {again} --retry errors", err=True)  # fmt: skip
         return 1
+    if not as_json:
+        say_next(judged.folder, judged.name)
     return 1 if judged.report["error_units"] else 0
+
+
+def say_next(folder: Path, name: str) -> None:
+    """What can be done with a judged run."""
+    run, judge = shlex.quote(str(folder)), shlex.quote(name)
+    click.echo(f"Run: {folder}")
+    click.echo(f"Next: medjudge show {run} --judge {judge}    tables with breakdowns")
+    click.echo(f"      medjudge show {run} CASE_ID    one case, its transcript and every judge's labels")
+    click.echo(f"      medjudge score {run} --judge {judge} --judge OTHER    judges side by side")
 
 
 judge_command = click.Command(

@@ -198,10 +198,7 @@ async def _judged(finished: Finished, judging: JudgeRequest, *, as_json: bool) -
     from judge.runs.progress import watcher_for
 
     judged = await judge_run(finished.folder, judging, (), watcher_for(sys.stderr))
-    code = report_judged(judged, as_json=as_json)
-    if code == 0 or judged.ending.error is None:
-        _next(finished, _sayer(quiet=as_json))
-    return code
+    return report_judged(judged, as_json=as_json)
 
 
 def _request(benchmark: Benchmark, values: dict[str, Any]) -> Request:

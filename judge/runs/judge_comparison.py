@@ -11,6 +11,7 @@ from judge.benchmark import Benchmark
 from judge.judgements import UnitJudgements
 from judge.metrics.reasoning import REASONING
 from judge.runs.comparable import AGAINST_REFERENCE, CaseReference, comparable_cases
+from judge.runs.judged import judge_warnings
 from judge.runs.scoring import MetricSummary, SettingSummary, judged, score_units, scorer_of, summarise
 from judge.runs.store import RunStore
 
@@ -68,7 +69,15 @@ def compare_judges(
             for position, setting in enumerate(summaries[names[0]])
         ],
         "not_comparable": [{"metric": one.metric, "judges": list(one.judges), "sentence": str(one)} for one in refused],
-        "notes": [*_differences({name: facts[name] for name in names}), *_other_units(said)],
+        "notes": [
+            *_differences({name: facts[name] for name in names}),
+            *_other_units(said),
+            *(
+                note
+                for name in names
+                for note in judge_warnings(name, facts[name], store.spec().model, len(units), said[name])
+            ),
+        ],
         "forced": force and bool(refused),
     }
 

@@ -20,19 +20,29 @@ _LOOKED_UP = frozenset({"accuracy", FACTUALITY.name})
 _REASONING = frozenset(metric.name for metric in REASONING)
 
 
-def signed(metric: Metric, facts: Mapping[str, Any]) -> Metric:
-    """A judged metric with what of the judge's settings moves it; that of labels made elsewhere is not known."""
+def signed(metric: Metric, facts: Mapping[str, Any], splitters: Iterable[str]) -> Metric:
+    """A judged metric with what of the judge's settings moves it; of labels made elsewhere only that they are.
+
+    Args:
+        splitters: who split the reasoning, be it in one unit.
+    """
     spec = facts.get("spec")
     if spec is None:
-        return metric
+        return replace(metric, parameters=(*metric.parameters, ("labels", str(facts.get("source") or "unknown"))))
     extra = [("protocol", spec["protocol"])]
     if metric.name in _REASONING:
-        extra += [("text", spec["reasoning_source"]), ("steps", spec["step_splitter"])]
+        by = "+".join(sorted(splitters))
+        extra += [("text", spec["reasoning_source"]), ("steps", f"{spec['step_splitter']}({by})" if by else "none")]
     if metric.name in _LOOKED_UP or (metric.name in _REASONING and spec["protocol"] == "batched"):
         extra.append(("evidence", _evidence(spec)))
     if metric.name == COMPLETENESS.name:
         extra.append(("reference", f"{spec['reference']}@{spec['reference_hash'][:8]}"))
     return replace(metric, parameters=(*metric.parameters, *extra))
+
+
+def splitters_of(said: Mapping[str, UnitJudgements]) -> Counter[str]:
+    """Who split the reasoning of how many units."""
+    return Counter(split["by"] for one in said.values() if (split := one.facts.get("splitter")))
 
 
 def _evidence(spec: Mapping[str, Any]) -> str:
@@ -59,7 +69,7 @@ def shown_facts(
         "split_calls": sum(row.calls for row in tokens if row.role == SPLITTER_ROLE),
     }
     protocol = facts["spec"]["protocol"] if "spec" in facts else None
-    splitters = Counter(split["by"] for one in said.values() if (split := one.facts.get("splitter")))
+    splitters = splitters_of(said)
     return {
         "name": name,
         **facts,

@@ -309,7 +309,10 @@ def _prompts(
     benchmark: Benchmark, judged: ModelJudgedBenchmark, spec: JudgeSpec, settings: Sequence[str], folder: Path | None
 ) -> Prompts:
     names = judged.judge_prompt_names(spec, settings)
-    return load_prompts(benchmark.name, names, folder, package=benchmark.prompt_package)
+    if not names:
+        tasks, where = ", ".join(spec.only), ", ".join(settings)
+        raise SpecError(f"--only {tasks}: there is nothing of that kind to judge in {where}")
+    return load_prompts(benchmark.name, names, folder, package=benchmark.prompt_package, option="--judge-prompts")
 
 
 def _check_known(store: RunStore, spec: JudgeSpec) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judge.benchmark import PENDING, Benchmark, JudgedBenchmark, Transcript, Unit
+from judge.benchmark import PENDING, Benchmark, JudgedBenchmark, ModelJudgedBenchmark, Transcript, Unit
 from judge.errors import DataError, RunError, SpecError
-from judge.judgements import CaseLabels, Labels, UnitJudgements
+from judge.judgements import CaseLabels, Labels, StepCounts, UnitJudgements
 from judge.models.tokens import EstimateTokenizer
 from judge.runs.scoring import judged
 from judge.runs.store import RunStore, StoredUnit, create_run
@@ -58,9 +58,36 @@ def import_judgements(
     other = tuple(record.case_id for record in labels.records if _differ(record, by_case[record.case_id]))
     key = judge or (labels.judges[0] if len(labels.judges) == 1 else None)
     facts = {**_facts(file, labels), "judge_key": key, "other_steps": len(other)}
-    said = ((by_case[r.case_id].unit, UnitJudgements(r.judgements, r.counts)) for r in labels.records)
+    references = _reference_counts(store, benchmark)
+    said = (
+        (by_case[r.case_id].unit, UnitJudgements(r.judgements, _counts(r, by_case[r.case_id], references)))
+        for r in labels.records
+    )
     store.judging.add_judge(name, facts, said)
     return Imported(len(labels.records), other, len(units) - len(labels.records))
+
+
+def _reference_counts(store: RunStore, benchmark: Benchmark) -> dict[str, int]:
+    """Case id -> how many reference steps the rules make of it; single labels count them by these."""
+    if not isinstance(benchmark, ModelJudgedBenchmark):
+        return {}
+    made = benchmark.references(list(store.cases().values()))
+    return {case: len(steps.steps) for case, steps in made.cases.items()} if made is not None else {}
+
+
+def _counts(record: CaseLabels, stored: StoredUnit, references: Mapping[str, int]) -> StepCounts | None:
+    """How many things there were to label: of single labels, as many as the run has, so that none is passed over."""
+    counts = record.counts
+    if counts is None or record.whole:
+        return counts
+    steps = stored.transcript.data.get("steps") if stored.transcript is not None else None
+    return StepCounts(
+        _most(counts.steps, steps), _most(counts.reference_steps, range(references.get(record.case_id, 0)))
+    )
+
+
+def _most(labelled: int | None, there: Sized | None) -> int | None:
+    return labelled if labelled is None or there is None else max(labelled, len(there))
 
 
 def _one_unit_a_case(units: Iterable[StoredUnit]) -> dict[str, StoredUnit]:

@@ -17,16 +17,10 @@ from judge.judgements import UnitJudgements
 from judge.metrics.signature import Metric
 from judge.outcome import ERROR_REASONS, Outcome, Scored, Unscored
 from judge.runs.groups import in_order, summarised
-from judge.runs.judged import judge_warnings, shown_facts, signed
+from judge.runs.judged import judge_warnings, shown_facts, signed, splitters_of
 from judge.runs.measuring import Measured, measured_in
 from judge.runs.store import RunStore, StoredUnit
-from judge.stats import bootstrap_interval, bounds, clustered_mean
-
-#: Seed of every bootstrap: the same stored scores always give the same interval.
-SEED = 20251103
-
-#: With fewer clusters the standard error and the interval are too narrow to be trusted.
-FEW_CLUSTERS = 10
+from judge.stats import FEW_CLUSTERS, bounds, clustered_mean, mean_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +30,8 @@ class MetricSummary:
     Attributes:
         mean: over the scored cases, each the mean of its epochs; None when nothing is scored.
         se: standard error clustered as the benchmark says; None when it cannot be had.
-        interval: 95 % percentile bootstrap over clusters.
+        interval: 95 %, by `judge.stats.mean_interval`: Student's t over clusters, on the logit of the mean where the
+            metric has a range; None with one cluster or where clusters do not vary.
         bounds: the mean if every unscored unit had got the lowest, or the highest, value.
         maximum: best mean that any answers could reach on all cases of the group.
         n_scored, n_unscored: units.
@@ -115,7 +110,8 @@ class Scorer:
 
     def _judged_metrics(self, setting: str) -> tuple[Metric, ...]:
         metrics = judged(self.benchmark).judged_metrics(setting, self.options)
-        return tuple(signed(metric, self.facts) for metric in metrics)
+        splitters = splitters_of(self.said)
+        return tuple(signed(metric, self.facts, splitters) for metric in metrics)
 
     def outcomes(self, case: Case, stored: StoredUnit) -> dict[str, Outcome]:
         """Metric -> outcome of one unit; whatever is not to be scored is unscored with its reason.
@@ -286,7 +282,7 @@ def _metric(
         signature=metric.signature,
         mean=mean.mean,
         se=mean.se,
-        interval=bootstrap_interval(values, clusters, seed=SEED),
+        interval=mean_interval(values, clusters, metric.range).ends,
         bounds=bounds(scored, len(outcomes) - len(scored), metric.range) if outcomes and metric.range else None,
         maximum=maximum,
         n_scored=len(scored),

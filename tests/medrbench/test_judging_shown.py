@@ -57,7 +57,7 @@ def test_what_is_missing_is_shown_with_its_reason() -> None:
     said = UnitJudgements(
         (), StepCounts(None, None), {"match": Unscored("no_reference", "there is none"), "accuracy": Unscored("empty")}
     )
-    assert shown(said) == {"judge, missing labels": "match: no_reference (there is none)\naccuracy: empty"}
+    assert shown(said) == {"nothing to judge there": "match: no_reference (there is none)\naccuracy: empty"}
 
 
 def test_exams_are_shown_both_ways() -> None:
