@@ -10,6 +10,8 @@ demo: $(VENV)/.demo
 	@rm -rf runs/demo
 	$(VENV)/bin/medjudge run caremedeval --model replay:fixtures/caremedeval/demo.recording.jsonl \
 		--data fixtures/caremedeval --context none --context full --out runs/demo/caremedeval
+	$(VENV)/bin/medjudge run medexqa --model replay:fixtures/medexqa/demo.recording.jsonl \
+		--data fixtures/medexqa --out runs/demo/medexqa
 	$(VENV)/bin/medjudge run medrbench --model replay:fixtures/medrbench/demo.recording.jsonl \
 		--data fixtures/medrbench --setting oracle --setting one_turn --setting free_turn --out runs/demo/medrbench
 	$(VENV)/bin/medjudge run medrbench --model replay:fixtures/medrbench/treatment.recording.jsonl \

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from judge.errors import SpecError
 from judge.metrics.signature import Metric
-from judge.outcome import Outcome
+from judge.outcome import Outcome, Unscored
 
 if TYPE_CHECKING:
     from judge.audit import AuditReport
@@ -270,12 +270,14 @@ class Explanation:
     """What a doctor wrote in explanation of its answer, and what that is compared with.
 
     Attributes:
-        candidate: the text; None where the unit came to no answer.
+        candidate: the text; None where there is none to be had.
         references: texts that a good explanation resembles.
+        missing: why the text could not be had, of a unit that came to an answer all the same.
     """
 
     candidate: str | None
     references: tuple[str, ...]
+    missing: Unscored | None = None
 
 
 @runtime_checkable
@@ -300,11 +302,11 @@ class TextScoredBenchmark(Protocol):
 
 
 @runtime_checkable
-class RequestingBenchmark(Protocol):
-    """A benchmark that needs more than text in the doctor's replies; looked up by this method."""
+class DatedBenchmark(Protocol):
+    """A benchmark that knows when its cases were written; looked up by this method."""
 
-    def request_fields(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Fields of the doctor's request body that a run with these options needs, unless the user sets them."""
+    def date_of(self, record: Mapping[str, Any]) -> str:
+        """Day (``2024-7-3``) or month (``2024-7``); empty where it is not known."""
 
 
 @runtime_checkable
@@ -317,7 +319,10 @@ class JudgedBenchmark(Protocol):
     def score_judged(
         self, record: Mapping[str, Any], setting: str, options: Mapping[str, Any], said: UnitJudgements
     ) -> Mapping[str, Outcome]:
-        """Every judged metric of one unit; pure. What the judge could not say is unscored with its reason."""
+        """Every judged metric of one unit; pure. What the judge could not say is unscored with its reason.
+
+        A metric that is not defined for the case is left out, and the unit is in none of its counts.
+        """
 
     def read_labels(self, file: Path, judge: str | None) -> Labels:
         """Another judge's, or a person's, labels from a file.

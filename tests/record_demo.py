@@ -13,8 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from graphs.medexqa.cases import load_cases as load_questions
 from graphs.medrbench.cases import load_cases
 from graphs.medrbench.reading import read_turn
+from judge.models.logprobs import PROMPT as PROBE
 from judge.prompting import load_prompts
 from tests.medrbench.synthetic_judge import SyntheticJudge
 from tests.server import ModelServer, Reply, Request
@@ -49,6 +51,7 @@ Script = Callable[[Request], Reply]
 
 def main() -> None:
     record("caremedeval", caremedeval(), "demo.recording.jsonl", "--context", "none", "--context", "full")
+    record("medexqa", medexqa(), "demo.recording.jsonl")
     diagnosis = ["oracle", "one_turn", "free_turn"]
     settings = [word for setting in diagnosis for word in ("--setting", setting)]
     record("medrbench", medrbench(diagnosis), "demo.recording.jsonl", *settings, "--examiner", f"URL#{EXAMINER}")
@@ -107,6 +110,24 @@ def caremedeval() -> Script:
         prompt = request.messages[0]["content"]
         case = next(case for question, case in ids.items() if question in prompt)
         written = replies["full" if "<article>" in prompt else "none"][case]
+        return as_reply(written[asked(request) - 1] if isinstance(written, list) else written)
+
+    return answer
+
+
+def medexqa() -> Script:
+    """Gives the reply written for the question of a request; a later ask gets the next one."""
+    folder = FIXTURES / "medexqa"
+    replies = read_json(folder / "replies.json")
+    ids = {case.question: case.id for case in load_questions(folder)}
+
+    def answer(request: Request) -> Reply:
+        prompt = request.messages[0]["content"]
+        if "logprobs" in request.body:
+            return Reply(status=400, error="log-probabilities are not available")
+        if prompt == PROBE:
+            return Reply(content="A")
+        written = replies[next(case for question, case in ids.items() if question in prompt)]
         return as_reply(written[asked(request) - 1] if isinstance(written, list) else written)
 
     return answer

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from graphs.caremedeval import explained as _explained
 from graphs.caremedeval import metrics as _metrics
 from graphs.caremedeval.cases import CaseSet, load_cases
 from graphs.caremedeval.contexts import CONTEXTS
@@ -21,15 +22,16 @@ from graphs.caremedeval.records import from_record, to_record
 from judge.audit import AuditReport
 from judge.benchmark import ANSWERED, Case, Explanation, Loaded, Option, Player, Transcript
 from judge.errors import SpecError
+from judge.explanations import Exhibit, JudgedExplanations
 from judge.metrics.signature import Metric
 from judge.models.tokens import Tokenizer
-from judge.outcome import Outcome, Scored
+from judge.outcome import Outcome, Scored, Unscored
 from judge.prompting import Prompts
 
 ALL = "all"
 
 
-class CareMedEval:
+class CareMedEval(JudgedExplanations):
     """The benchmark as `judge.benchmark.Benchmark` describes it."""
 
     name = "caremedeval"
@@ -67,6 +69,7 @@ class CareMedEval:
     }
 
     scored_statuses = frozenset({ANSWERED})
+    explanation_metric = _explained.METRIC
 
     def metrics(self) -> tuple[Metric, ...]:
         return _metrics.METRICS
@@ -119,6 +122,12 @@ class CareMedEval:
     def score(self, record: Mapping[str, Any], transcript: Transcript) -> Mapping[str, Outcome]:
         values = _metrics.score_answer(from_record(record), transcript.data["answer"])
         return {name: Scored(value) for name, value in values.items()}
+
+    def has_reference(self, record: Mapping[str, Any]) -> bool:
+        return _explained.has_justification(record)
+
+    def exhibit(self, record: Mapping[str, Any], transcript: Transcript) -> Exhibit | Unscored:
+        return _explained.exhibit(record, transcript)
 
     def groups(self, record: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
         subsets = ["with justification"] if record["justification"].strip() else []

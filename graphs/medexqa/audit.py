@@ -36,6 +36,9 @@ from judge.errors import DataError
 
 _MAX_EXAMPLES = 10
 
+#: Specialty to what the codes of findings about it end in.
+_CODES = {specialty.name: specialty.code.casefold() for specialty in SPECIALTIES}
+
 #: Skewed letters are reported below this, after Holm's correction over specialties.
 _SKEW = 0.05
 
@@ -247,16 +250,17 @@ _FLAG_FINDINGS: tuple[tuple[str, Severity, str], ...] = (
 
 def _check_labels(material: _Material) -> Iterator[Finding]:
     for shift in material.shifts.values():
+        code = _CODES[shift.specialty]
         if shift.verdict == "shifted":
-            yield Finding("labels_shifted", "problem", shift.rows, _shifted_text(shift))
+            yield Finding(f"labels_shifted_{code}", "problem", shift.rows, _shifted_text(shift))
         elif shift.verdict == "partly_shifted":
-            yield Finding("labels_partly_shifted", "problem", shift.rows, _partly_text(shift))
+            yield Finding(f"labels_partly_shifted_{code}", "problem", shift.rows, _partly_text(shift))
         elif shift.verdict == "unclear":
             text = f"{shift.specialty}: {_own_text(shift)}: too little to say whether its labels are in the right rows."
-            yield Finding("labels_unclear", "warning", shift.rows, text)
+            yield Finding(f"labels_unclear_{code}", "warning", shift.rows, text)
         else:
             text = f"{shift.specialty}: {_own_text(shift)} ({_chance_text(shift.at(0))})."
-            yield Finding("labels_agree", "info", shift.at(0).matches, text)
+            yield Finding(f"labels_agree_{code}", "info", shift.at(0).matches, text)
 
 
 def _shifted_text(shift: LabelShift) -> str:
@@ -331,10 +335,10 @@ def _check_letters(material: _Material) -> Iterator[Finding]:
                 f"{name}: the answer letters are skewed ({shown}; chi-square {statistic:.1f}, {show_p(p)}); always "
                 f"answering {letter} scores {counts[letter] / len(file.cases):.1%}."
             )
-            yield Finding("letters_skewed", "warning", len(file.cases), text)
+            yield Finding(f"letters_skewed_{_CODES[name]}", "warning", len(file.cases), text)
         else:
             text = f"{name}: the answer letters are not clearly skewed ({shown}; {show_p(p)})."
-            yield Finding("letters_even", "info", len(file.cases), text)
+            yield Finding(f"letters_even_{_CODES[name]}", "info", len(file.cases), text)
 
 
 def _check_likeness(material: _Material) -> Iterator[Finding]:

@@ -277,16 +277,16 @@ def _notes(folders: Folders, chosen: Sequence[Specialty], test: Mapping[str, tup
     missing = [specialty.name for specialty in chosen if specialty.name not in test]
     if missing:
         number = f"{len(test)} of {len(chosen)} specialties"
-        yield f"There is no test file of {', '.join(missing)}: a macro average is over {number} only."
+        yield f"There is no test file of {', '.join(missing)}: a macro average is over {number} only"
     other = [
         f"{specialty.name} has {len(test[specialty.name])} (published {specialty.rows})"
         for specialty in chosen
         if specialty.name in test and len(test[specialty.name]) != specialty.rows
     ]
     if other:
-        yield f"These test files do not have the published number of rows: {', '.join(other)}."
+        yield f"These test files do not have the published number of rows: {', '.join(other)}"
     if folders.unknown:
-        yield f"Not read, because the specialty is not known: {', '.join(folders.unknown)}."
+        yield f"Not read, because the specialty is not known: {', '.join(folders.unknown)}"
 
 
 def to_record(case: Case) -> dict[str, Any]:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def _show(run_dir: Path, case_id: str | None, judge: str | None, as_json: bool) -> None:
+    from judge.report.agreement import print_agreement
     from judge.report.tables import print_report
+    from judge.runs.rating_agreement import rating_agreement
     from judge.runs.scoring import score_run
     from judge.runs.store import benchmark_of, open_run
 
@@ -28,11 +30,12 @@ def _show(run_dir: Path, case_id: str | None, judge: str | None, as_json: bool) 
     try:
         benchmark = benchmark_of(store)
         if case_id is None:
-            report = score_run(store, benchmark, judge)
+            report, agreed = score_run(store, benchmark, judge), rating_agreement(store, benchmark)
             if as_json:
-                print_json(report | {"units": _units(store, benchmark, judge)})
+                print_json(report | {"agreement": agreed, "units": _units(store, benchmark, judge)})
             else:
                 print_report(report, breakdowns=True)
+                print_agreement(agreed)
         else:
             entries = _case(store, benchmark, case_id, judge)
             print_json(entries) if as_json else _print_case(entries)
@@ -150,9 +153,30 @@ def _print_case(entries: list[dict[str, Any]]) -> None:
                 click.secho(f"--- {one_line(name)}: {one_line(heading)}", bold=True)
                 click.echo(printable(text))
             _print_scores(f"scores by {one_line(name)}", of_judge["scores"])
-        for exchange in entry["exchanges"]:
+        for exchange in (one for one in entry["exchanges"] if not _of_a_judge(one)):
             click.echo(f"{exchange['address']} attempt {exchange['attempt']}: {one_line(_outcome(exchange))}")
+        for line in _judge_calls(entry["exchanges"]):
+            click.echo(line)
         click.echo()
+
+
+def _of_a_judge(exchange: Mapping[str, Any]) -> bool:
+    return str(exchange["role"]).startswith(("judge:", "splitter"))
+
+
+def _judge_calls(exchanges: list[dict[str, Any]]) -> list[str]:
+    """One line for each judge: its calls are many, and --json has them all."""
+    from judge.report.text import one_line
+
+    by_role: dict[str, list[dict[str, Any]]] = {}
+    for exchange in exchanges:
+        if _of_a_judge(exchange):
+            by_role.setdefault(str(exchange["role"]), []).append(exchange)
+    lines = []
+    for role, calls in by_role.items():
+        failed = sum(bool(call["error"]) for call in calls)
+        lines.append(f"{one_line(role)}: {len(calls)} calls" + (f", {failed} of them failed" if failed else ""))
+    return lines
 
 
 def _print_scores(heading: str, scores: Mapping[str, Any]) -> None:

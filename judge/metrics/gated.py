@@ -19,9 +19,9 @@ from judge.outcome import Outcome, Scored, Unscored
 GateRule = Literal["gated", "ungated", "conditional"]
 
 _RULES: Mapping[GateRule, tuple[str, str]] = {
-    "gated": ("gated: a wrong answer scores 0", "wrong=0"),
+    "gated": ("gated", "wrong=0"),
     "ungated": ("ungated", "none"),
-    "conditional": ("correct answers only", "correct-only"),
+    "conditional": ("right answers", "correct-only"),
 }
 
 #: The three views in report order.
@@ -36,7 +36,7 @@ def with_gate(metric: Metric, rule: GateRule) -> Metric:
     return replace(
         metric,
         name=f"{metric.name}_{rule}",
-        title=f"{metric.title} ({title})",
+        title=f"{metric.title}, {title}",
         parameters=(("gate", parameter), *metric.parameters),
         source=f"{metric.source}; {_SOURCE}",
     )

@@ -16,7 +16,7 @@ from langchain_openai import ChatOpenAI
 
 from judge.errors import MedjudgeError, SpecError
 from judge.models.address import Address, Call, calling
-from judge.models.choices import Choice, choice_from_logprobs
+from judge.models.choices import Choice, How, choice_from_logprobs
 from judge.models.door import Door, Endpoint
 from judge.models.exchange import JSON
 from judge.models.logprobs import PROMPT, find_top_logprobs, logprobs_address, logprobs_fields
@@ -44,6 +44,8 @@ class OpenAIChat:
     Args:
         probing: opens another client to the same endpoint, for finding out what the endpoint refuses.
     """
+
+    chooses_by: How = "logprobs"
 
     def __init__(
         self, client: ExactChatOpenAI, probing: Callable[[], AbstractAsyncContextManager[ExactChatOpenAI]]

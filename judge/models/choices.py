@@ -56,6 +56,8 @@ class Choice:
 class ChoosingModel(Protocol):
     """A model that can be asked which letter comes next."""
 
+    chooses_by: How
+
     async def choose(self, messages: Sequence[Message], letters: Sequence[str], address: Address) -> Choice:
         """One question. Failures that make a case unscored raise `judge.errors.CallFailed`.
 

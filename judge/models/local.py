@@ -11,7 +11,7 @@ from judge.errors import CallFailed, ContextExceeded, SpecError
 from judge.models.address import Address, calling
 from judge.models.batching import Batcher
 from judge.models.chat import Message, merge_same_role
-from judge.models.choices import Choice, choice_from_scores
+from judge.models.choices import Choice, How, choice_from_scores
 from judge.models.door import Answer, Door, Endpoint
 from judge.models.exchange import JSON, encodable_json
 from judge.models.next_token import LetterScores, NextToken, Prompt
@@ -24,6 +24,8 @@ class LocalChat:
 
     Without a chat template it can choose after the bare text of the messages, but holds no conversation.
     """
+
+    chooses_by: How = "logits"
 
     def __init__(self, spec: ModelSpec, generation: Generation, door: Door) -> None:
         self._spec = spec

@@ -189,9 +189,12 @@ def _shown(group: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 def titles(settings: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Metric -> title, for every metric that any of the settings has; means of group means first, if there are any."""
-    summaries = {name: row["title"] for setting in settings for name, row in setting["summaries"].items()}
     plain = {name: metric["title"] for setting in settings for name, metric in _shown(setting).items()}
-    return summaries | {name: title for name, title in plain.items() if f"{name}_micro" not in summaries}
+    macros = {name for setting in settings for name in plain if f"{name}_macro" in setting["summaries"]}
+    return {
+        f"{name}_macro" if name in macros else name: f"{title}, macro" if name in macros else title
+        for name, title in plain.items()
+    }
 
 
 def _scored(group: Mapping[str, Any]) -> str:
@@ -213,21 +216,48 @@ COLUMNS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
-#: Section of a setting's report -> heading of its table.
-_SUMMARIES = {"summaries": "means of group means, and over all cases", "asides": "apart from all other numbers"}
-
-
 def summary_tables(setting: Mapping[str, Any], out: Console) -> list[Table]:
     """Means of group means, and what stands apart; none where the benchmark has no such thing."""
-    tables = []
-    for section, words in _SUMMARIES.items():
-        rows = list(setting[section].values())
-        if rows:
-            title = f"{setting['setting']}: {words}"
-            whole = _rows_table(title, rows, list(COLUMNS))
-            names = list(COLUMNS)
-            tables += [whole] if _fits(whole, out) else [_rows_table(title, rows, part) for part in _halves(names)]
+    tables = list(spread(_rules(setting), lambda some: _matrix(setting, some), out)) if setting["summaries"] else []
+    asides = list(setting["asides"].values())
+    if asides:
+        title = f"{setting['setting']}: apart from all other numbers"
+        whole = _rows_table(title, asides, list(COLUMNS))
+        parts = _halves(list(COLUMNS))
+        tables += [whole] if _fits(whole, out) else [_rows_table(title, asides, part) for part in parts]
     return tables
+
+
+def _rules(setting: Mapping[str, Any]) -> list[str]:
+    """Which means there are, e.g. ``macro``, ``macro_without_SLP``, ``micro``, in order."""
+    found = (_rule_of(setting, name) for name in setting["summaries"])
+    return list(dict.fromkeys(rule for rule in found if rule))
+
+
+def _rule_of(setting: Mapping[str, Any], name: str) -> str:
+    """The rule of a summary: its name is that of a metric and the rule."""
+    of = [metric for metric in setting["metrics"] if name.startswith(f"{metric}_m")]
+    return name.removeprefix(f"{max(of, key=len)}_") if of else ""
+
+
+def _matrix(setting: Mapping[str, Any], rules: Sequence[str]) -> Table:
+    """A row a metric and a column a rule: mean ± s.e. (units scored)."""
+    title = f"{setting['setting']}: means of group means, and over all cases (mean ± s.e., units scored)"
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table.add_column("metric", overflow="fold")
+    for rule in rules:
+        table.add_column(rule.replace("_", " "), justify="right", no_wrap=True)
+    for name, metric in _shown(setting).items():
+        cells = [setting["summaries"].get(f"{name}_{rule}") for rule in rules]
+        if any(cells):
+            table.add_row(metric["title"], *(_summary_cell(cell) for cell in cells))
+    return table
+
+
+def _summary_cell(summary: Mapping[str, Any] | None) -> str:
+    if summary is None:
+        return "-"
+    return f"{number(summary['mean'])} ± {number(summary['se'])} ({summary['n_scored']})"
 
 
 def _halves(names: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from judge.benchmark import PENDING, Benchmark, Case, Transcript, Unit
 from judge.errors import RunError, SpecError
-from judge.explanations import KIND, ExplainedAnswers, Exhibit, Grade
+from judge.explanations import KIND, RUBRIC, RULE, Exhibit, ExplainedAnswers, Grade
 from judge.judgements import Judgement, UnitJudgements
 from judge.outcome import Unscored
 from judge.runs.explanation_labels import grade_in
@@ -65,7 +65,9 @@ class Question:
     shown: Exhibit
 
     def rated(self, grade: Grade, note: str) -> UnitJudgements:
-        return UnitJudgements((Judgement(KIND, 0, self.shown.explanation, grade, note),))
+        ruled = self.shown.by_rule()
+        path = tuple({RUBRIC: entry[RULE]} for entry in ruled.path) if ruled else ()
+        return UnitJudgements((Judgement(KIND, 0, self.shown.explanation, grade, note, path),))
 
     def contradicts(self, grade: Grade) -> str:
         """Why a grade is not what the rubric says of the answer; empty if it may be."""
@@ -106,7 +108,7 @@ def sampling_for(
         if wanted is not None and wanted != there:
             shown = "all" if there in (None, "") else there
             raise RunError(
-                f"{rater} has begun with --{option} {shown}, not {wanted}; leave it out to go on, or give another --rater"
+                f"{rater} has begun with --{option} {shown}, not {wanted}; leave it out, or give another --rater"
             )
     return begun
 
@@ -178,6 +180,13 @@ class Desk:
         self._store.judging.take_back(self.rater, key)
         return next((question for question in self.questions if question.unit.key == key), None)
 
+    def key_of(self, question: Question) -> str:
+        """Of this output in this run and no other; it says nothing about either."""
+        material = "\0".join([question.unit.key, question.shown.answer, question.shown.explanation])
+        nonce = self._store.spec().nonce.encode()
+        digest = hmac.digest(nonce, material.encode("utf-8", errors="surrogatepass"), hashlib.sha256)
+        return digest.hex()[:_KEY_DIGITS]
+
     def note_sheet(self, file: Path, sha256: str) -> None:
         """Keep from which file ratings came."""
         facts = self._store.judging.judges()[self.rater]
@@ -243,22 +252,17 @@ def export_sheet(desk: Desk, file: Path) -> int:
         UserError: the file is there already, or cannot be written.
     """
     questions = desk.open()
-    write_sheet(file, COLUMNS, (_cells(question) for question in questions))
+    write_sheet(file, COLUMNS, (_cells(desk, question) for question in questions))
     return len(questions)
 
 
-def _cells(question: Question) -> tuple[str, ...]:
+def _cells(desk: Desk, question: Question) -> tuple[str, ...]:
     shown = question.shown
     first, second = (*shown.references, "", "")[:2]
     return (
-        key_of(question.unit), question.unit.case, shown.question, shown.options, shown.right_answer, first, second,
+        desk.key_of(question), question.unit.case, shown.question, shown.options, shown.right_answer, first, second,
         shown.answer, shown.explanation, "", "",
     )  # fmt: skip
-
-
-def key_of(unit: Unit) -> str:
-    """What tells a unit from others of its case without telling what it is."""
-    return hashlib.sha256(unit.key.encode()).hexdigest()[:_KEY_DIGITS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,9 +322,9 @@ def _question_of(row: Row, desk: Desk) -> Question:
     if not of_case:
         row.fail("case_id", f"no explanation of a case {row['case_id']!r} is to be rated here")
     if row["key"]:
-        of_case = [question for question in of_case if key_of(question.unit) == row["key"]]
+        of_case = [question for question in of_case if desk.key_of(question) == row["key"]]
         if not of_case:
-            row.fail("key", f"{row['key']!r} is not of an output for this case; was the sheet made from another run?")
+            row.fail("key", f"{row['key']!r} is not the output that this run has for the case; export the sheet again")
     if len(of_case) > 1:
         row.fail("key", f"it is empty, and the run has {len(of_case)} outputs for this case; export the sheet again")
     return of_case[0]

@@ -63,11 +63,11 @@ def _macro(
         return None
     named = averaged(metric, "macro", by=rule.by, without=rule.without)
     wanted = [name for name in published if name not in rule.without]
-    if missing := [name for name in wanted if name not in kept]:
+    if any(name not in kept for name in wanted):
         over = tuple(kept)
         named = replace(
             named,
-            title=f"{named.title} ({', '.join(over)} only; there is no case of {', '.join(missing)})",
+            title=f"{named.title} (only {', '.join(over)})",
             parameters=(("over", ",".join(over)), *named.parameters),
         )
     return _named(mean_of_means(list(kept.values())), named)

@@ -15,7 +15,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from judge.benchmark import PENDING, Benchmark, Loaded, RequestingBenchmark, Unit
+from judge.benchmark import PENDING, Benchmark, Loaded, Unit
 from judge.errors import EndpointError, MedjudgeError, ReplayError, RunError, SpecError, UserError
 from judge.models.cache import FileCache
 from judge.models.chat import ChatModel, open_chat
@@ -195,7 +195,7 @@ def _plan(request: Request, model: ModelSpec, replay: Recording | None, loaded: 
     spec = RunSpec(
         benchmark=benchmark.name,
         model=model,
-        generation=filled(_with_fields(request), model.kind),
+        generation=filled(request.generation, model.kind),
         others=_others(request, replay),
         settings=settings,
         options=dict(request.options),
@@ -217,14 +217,6 @@ def _plan(request: Request, model: ModelSpec, replay: Recording | None, loaded: 
         for case in cases
     )
     return Plan(spec, loaded, prompts, tokenizer, replay, units)
-
-
-def _with_fields(request: Request) -> Generation:
-    """The generation with the fields of the request body that the benchmark's options need; the user's own win."""
-    if not isinstance(request.benchmark, RequestingBenchmark):
-        return request.generation
-    body = {**request.benchmark.request_fields(request.options), **request.generation.extra_body}
-    return request.generation.model_copy(update={"extra_body": body})
 
 
 def _others(request: Request, replay: Recording | None) -> dict[str, ModelSpec]:

@@ -213,7 +213,7 @@ def _compared(
 def _why(outcome: Outcome, explanation: Explanation, ended: Unscored) -> Outcome:
     """A unit that came to no answer says itself why there is no text; empty texts are counted for the setting."""
     if explanation.candidate is None:
-        return ended
+        return explanation.missing or ended
     return Scored(outcome.value) if isinstance(outcome, Scored) else outcome
 
 
@@ -223,7 +223,7 @@ def _explanation(
     record = cases[stored.unit.case].record
     ended = stored.status not in benchmark.scored_statuses or stored.transcript is None
     found = source.explanation(record, None if ended else stored.transcript)
-    return replace(found, candidate=None) if found is not None and ended else found
+    return replace(found, candidate=None, missing=None) if found is not None and ended else found
 
 
 def _facts(found: TextScores) -> dict[str, Any]:

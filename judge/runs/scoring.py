@@ -31,7 +31,8 @@ class MetricSummary:
         mean: over the scored cases, each the mean of its epochs; None when nothing is scored.
         se: standard error clustered as the benchmark says; None when it cannot be had.
         interval: 95 %, by `judge.stats.mean_interval`: Student's t over clusters, on the logit of the mean where the
-            metric has a range; None with one cluster or where clusters do not vary.
+            metric has a range; Wilson's for single cases right or wrong; None with one cluster, or where clusters do
+            not vary.
         bounds: the mean if every unscored unit had got the lowest, or the highest, value.
         maximum: best mean that any answers could reach on all cases of the group.
         n_scored, n_unscored: units.
@@ -116,7 +117,7 @@ class Scorer:
     def outcomes(self, case: Case, stored: StoredUnit) -> dict[str, Outcome]:
         """Metric -> outcome of one unit; whatever is not to be scored is unscored with its reason.
 
-        Only metrics of explanations may be absent, where the unit does not take part.
+        A metric may be absent where it is not defined for the unit.
         """
         own = self._own(case, stored)
         return own | self.measured.outcomes(stored.unit.key, own) | self._judged(case, stored)
@@ -134,10 +135,11 @@ class Scorer:
         if self.judge is None:
             return {}
         said = self.said.get(stored.unit.key)
+        source, setting = judged(self.benchmark), stored.unit.setting
+        outcomes = source.score_judged(case.record, setting, self.options, said or UnitJudgements())
         if said is None:
-            metrics = self._judged_metrics(stored.unit.setting)
-            return {metric.name: Unscored("not_judged", f"{self.judge} did not judge it") for metric in metrics}
-        return dict(judged(self.benchmark).score_judged(case.record, stored.unit.setting, self.options, said))
+            return {name: Unscored("not_judged", f"{self.judge} did not judge it") for name in outcomes}
+        return dict(outcomes)
 
 
 def scorer_of(store: RunStore, benchmark: Benchmark, judge: str | None = None) -> Scorer:
@@ -201,7 +203,7 @@ def _setting(
     def summary_of(group: Sequence[StoredUnit]) -> dict[str, MetricSummary]:
         in_group = {stored.unit.case for stored in group}
         maxima = mean_best(best[case] for case in in_group)
-        return {m.name: _metric(m, cases, [s.unit for s in group], scores, maxima.get(m.name)) for m in metrics}
+        return {m.name: metric_summary(m, cases, [s.unit for s in group], scores, maxima.get(m.name)) for m in metrics}
 
     whole = summary_of(units)
     by = {
@@ -235,8 +237,8 @@ def _asides(scorer: Scorer, cases: Mapping[str, Case], units: Sequence[StoredUni
         for metric, outcome in benchmark.asides(cases[stored.unit.case].record, transcript, scorer.options).items():
             about[metric][stored.unit] = outcome
     return {
-        metric.name: _metric(
-            metric, cases, list(found), {unit.key: {metric.name: outcome} for unit, outcome in found.items()}, None
+        metric.name: metric_summary(
+            metric, cases, list(found), {unit.key: {metric.name: outcome} for unit, outcome in found.items()}
         )
         for metric, found in about.items()
     }
@@ -260,13 +262,14 @@ def _grouped(
     return {breakdown: in_order(benchmark, breakdown, groups) for breakdown, groups in grouped.items()}
 
 
-def _metric(
+def metric_summary(
     metric: Metric,
     cases: Mapping[str, Case],
     units: Sequence[Unit],
     scores: Mapping[str, Mapping[str, Outcome]],
-    maximum: float | None,
+    maximum: float | None = None,
 ) -> MetricSummary:
+    """One metric over some units, each case counting once by the mean of its epochs."""
     outcomes = [(unit.case, found) for unit in units if (found := scores[unit.key].get(metric.name)) is not None]
     by_case: dict[str, list[float]] = defaultdict(list)
     for case, outcome in outcomes:

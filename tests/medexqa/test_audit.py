@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphs.medexqa.audit import audit
+from graphs.medexqa.cases import SPECIALTIES
 from judge.audit import AuditReport, Finding
 from judge.errors import DataError
 from tests.data import real_data
@@ -17,11 +18,13 @@ OTHERS = ("clinical_psychologist", "occupational_therapist", "clinical_laborator
 
 
 def finding(report: AuditReport, code: str) -> Finding:
-    return next(found for found in report.findings if found.code == code)
+    return findings(report, code)[0]
 
 
 def findings(report: AuditReport, code: str) -> list[Finding]:
-    return [found for found in report.findings if found.code == code]
+    """Those of this code, whichever specialty they are about: its code, if any, ends theirs."""
+    suffixes = {"", *(f"_{specialty.code.casefold()}" for specialty in SPECIALTIES)}
+    return [found for found in report.findings if found.code in {f"{code}{suffix}" for suffix in suffixes}]
 
 
 def codes(report: AuditReport, *severities: str) -> set[str]:
@@ -185,7 +188,7 @@ def test_the_report_is_plain_json_without_the_path(tmp_path: Path) -> None:
 def test_known_oddities_of_the_real_set() -> None:
     """Letters counted with `cut -f8 | sort | uniq -c`: in the laboratory file 151 of 372 are D, 40.6 %."""
     report = audit(real_data("medexqa"))
-    assert codes(report, "problem") == {"labels_shifted"}
+    assert codes(report, "problem") == {"labels_shifted_slp"}
     assert finding(report, "labels_shifted").text.startswith("speech_pathologist: ")
     assert "score about 33% (43 of 129 rows) here" in finding(report, "labels_shifted").text
     assert len(findings(report, "labels_agree")) == 4

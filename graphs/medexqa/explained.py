@@ -1,0 +1,47 @@
+"""What is shown of a MedExQA unit to whoever rates its explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from judge.benchmark import ANSWERED, Transcript
+from judge.explanations import Exhibit, explanation_metric
+from judge.outcome import Unscored
+
+#: The doctor was asked for an explanation, twice if need be; none of a right answer is 0.5.
+METRIC = explanation_metric(("missing", ".5"), source="MedExQA (arXiv 2406.06331), human evaluation score")
+
+#: Why a unit has no explanation, where the doctor answered without giving one; any other reason is a failure.
+GAVE_NONE = frozenset({"not_asked", "no_explanation"})
+
+
+def exhibit(record: Mapping[str, Any], transcript: Transcript) -> Exhibit | Unscored:
+    """Question, published answer, both references, and the doctor's answer with its explanation.
+
+    Whether an answer is right is decided by the published letter, as in the published accuracy. Of a wrong answer it
+    does not matter whether there is an explanation; of a right one, an explanation that was cut off, refused or lost
+    is unscored with that reason.
+    """
+    if transcript.status != ANSWERED:
+        return Unscored(transcript.status, transcript.detail)
+    data = transcript.data
+    if data["answer"] is None:
+        return Unscored(data["unanswered"]["reason"], data["unanswered"]["detail"])
+    right, explanation = data["answer"] == record["answer"], data["explanation"]
+    if right and not explanation["text"] and explanation["reason"] not in GAVE_NONE:
+        return Unscored(explanation["reason"], "the answer is right, and its explanation was not received")
+    options: Mapping[str, str] = record["options"]
+    return Exhibit(
+        question=record["question"],
+        options="\n".join(_option(options, letter) for letter in options),
+        right_answer=_option(options, record["answer"]),
+        references=tuple(text for text in record["explanations"] if text.strip()),
+        answer=_option(options, data["answer"]),
+        explanation=explanation["text"],
+        right=right,
+    )
+
+
+def _option(options: Mapping[str, str], letter: str) -> str:
+    return f"{letter}. {options[letter]}"
