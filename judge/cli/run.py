@@ -108,7 +108,7 @@ def _run(benchmark: Benchmark, values: dict[str, Any]) -> int:
     import asyncio
 
     resume, retry = values["resume"], values["retry"]
-    request = _request(benchmark, values)
+    request = request_of(benchmark, values)
     if retry and resume is None:
         raise SpecError("--retry goes with --resume RUN_DIR")
     if resume is not None and request.out is not None:
@@ -122,8 +122,8 @@ async def _play(benchmark: Benchmark, request: Request, values: Mapping[str, Any
     from judge.runs.progress import watcher_for
 
     resume, as_json = values["resume"], values["as_json"]
-    request, judging = await _with_judge(benchmark, request, values)
-    request, comparing = _with_explanations(benchmark, request, values)
+    request, judging = await with_judge(benchmark, request, values)
+    request, comparing = with_explanations(benchmark, request, values)
     watcher: Watcher = watcher_for(sys.stderr)
     job = run_new(request, watcher) if resume is None else run_resumed(resume, request, values["retry"], watcher)
     finished = await job
@@ -136,7 +136,7 @@ async def _play(benchmark: Benchmark, request: Request, values: Mapping[str, Any
     return await _judged(finished, judging, as_json=as_json)
 
 
-async def _with_judge(
+async def with_judge(
     benchmark: Benchmark, request: Request, values: Mapping[str, Any]
 ) -> tuple[Request, JudgeRequest | None]:
     """The request with its judge, made sure of before the doctor is asked anything; on resuming, the run's own."""
@@ -154,7 +154,7 @@ async def _with_judge(
     return replace(request, judging=judging.to_row(), judge_roles=roles), judging
 
 
-def _with_explanations(
+def with_explanations(
     benchmark: Benchmark, request: Request, values: Mapping[str, Any]
 ) -> tuple[Request, TextRequest | None]:
     """The request with how explanations are compared; on resuming, as the run was begun if the user does not say."""
@@ -201,7 +201,7 @@ async def _judged(finished: Finished, judging: JudgeRequest, *, as_json: bool) -
     return report_judged(judged, as_json=as_json)
 
 
-def _request(benchmark: Benchmark, values: dict[str, Any]) -> Request:
+def request_of(benchmark: Benchmark, values: dict[str, Any]) -> Request:
     from judge.runs.launch import Request
     from judge.settings import Generation
 

@@ -125,7 +125,7 @@ def test_caremedeval_counts_only_justified_questions_that_were_explained(
     assert found["mean"] == pytest.approx((1 + 0 + 0.5) / 3)
     assert found["n_scored"] == 3
     assert found["unscored"]["no_explanation"] == 1
-    assert found["unscored"]["no_reference"] == 4
+    assert "no_reference" not in found["unscored"], "nobody could rate these"
     (subset,) = (group for group in ran.json["settings"][0]["by"]["subset"] if group["group"] == "with justification")
     assert subset["metrics"]["explanation_score"]["unscored"] == {"no_explanation": 1}
     assert "|gate:wrong=0|right:exact|missing:unscored|reference:justification|" in found["signature"]
