@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 
 from pydantic import Field
 
 from judge.chains.asking import Asker
 from judge.chains.factuality import FactualityVerdict
 from judge.chains.fence import Data, numbered
-from judge.chains.indexed import Batch, Indexed, Question, ask_indexed
+from judge.chains.indexed import Batch, Indexed, Question, ask_indexed, named
 from judge.chains.searches import (
     Decided,
     Evidenced,
@@ -111,7 +114,10 @@ async def verify_all(
     found: Mapping[int, Sequence[Found]],
     may_search: bool,
 ) -> dict[int, FactualityVerdict]:
-    """Judge the facts in several steps in one call, with the address ``factuality/<round>``.
+    """Judge the facts in several steps in one call, with the address ``factuality/<round>/<items>[/<evidence>]``.
+
+    A search that failed and then works changes which steps are asked about in a round, and with what. So the address
+    says which they are, and has a hash of the evidence where there is any.
 
     Args:
         steps: those to judge, by index from 0.
@@ -130,7 +136,7 @@ async def verify_all(
         evidence = evidence_items({f"for step {index + 1}": found.get(index, ()) for index in wanted})
         return {"case": case, "steps": numbered((n, steps[n]) for n in wanted), "evidence": evidence}
 
-    step = f"factuality/{round}"
+    step = f"factuality/{round}/{named(steps)}{_evidence_name(steps, found)}"
     if may_search:
         question = Question("factuality.batch.v1", step, Factualities, shown, _names_queries)
         open_ones = await ask_indexed(asker, question, sorted(steps))
@@ -141,6 +147,13 @@ async def verify_all(
         index: FactualityVerdict(rationale=one.rationale, verdict=one.verdict, queries=[])
         for index, one in decided.items()
     }
+
+
+def _evidence_name(steps: Collection[int], found: Mapping[int, Sequence[Found]]) -> str:
+    """The last part of an address; empty where nothing was looked up."""
+    searches = {step: [asdict(one) for one in found[step]] for step in sorted(steps) if found.get(step)}
+    digest = hashlib.sha256(json.dumps(searches).encode()).hexdigest()
+    return f"/{digest[:8]}" if searches else ""
 
 
 def _names_queries(verdict: IndexedFactuality) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 
 from pydantic import Field
 
 from judge.chains.asking import Asker
+from judge.models.exchange import clean
 from judge.models.verdict import Verdict
 
 #: Characters of a step that the judge is shown when it does not stand in the text.
@@ -31,11 +34,14 @@ async def split_text(asker: Asker, prompt: str, step: str, text: str, *, most: i
 
     Returns:
         The steps as they stand in the text, blanks at their ends removed; none, without a call, if the text is blank.
+        A lone surrogate, which cannot be sent, is U+FFFD in them, as in what the judge reads. Characters that are not
+        seen, such as NUL or a zero-width space, need not be copied.
 
     Raises:
         JudgeFailed: no usable answer; one whose steps do not stand in the text in this order, or are too many, is none.
     """
-    if not text.strip():
+    text = clean(text)
+    if not _collapsed(text)[0].strip():
         return ()
 
     def check(verdict: SplitVerdict) -> str:
@@ -65,18 +71,26 @@ def _spans(text: str, steps: Sequence[str]) -> list[str]:
     """Each step as it stands in the text; empty, and the last one, for the first that does not."""
     collapsed, places = _collapsed(text)
     spans: list[str] = []
-    end = 0
+    end = stop = 0
     for step in steps:
-        wanted = " ".join(step.split())
+        wanted = _collapsed(step)[0].strip()
         start = collapsed.find(wanted, end) if wanted else -1
         if start < 0:
             return [*spans, ""]
         end = start + len(wanted)
-        spans.append(text[places[start] : places[end - 1] + 1])
+        # with the characters around it that are not seen, each of them in one step only
+        begin = max(stop, places[start - 1] + 1 if start else 0)
+        stop = places[end] if end < len(places) else len(text)
+        spans.append(text[begin:stop].strip())
     return spans
 
 
 def _collapsed(text: str) -> tuple[str, list[int]]:
-    """The text with one space for every run of blanks, and where each of its characters stands in the text."""
-    places = [n for n, char in enumerate(text) if not (char.isspace() and text[n - 1 : n].isspace())]
-    return "".join(" " if text[n].isspace() else text[n] for n in places), places
+    """The text without what is not seen and one space for every run of blanks; where in the text each character is."""
+    seen = [(n, " " if char.isspace() else char) for n, char in enumerate(text) if not _unseen(char)]
+    kept = [entry for before, entry in pairwise([(0, ""), *seen]) if not before[1] == entry[1] == " "]
+    return "".join(char for _, char in kept), [n for n, _ in kept]
+
+
+def _unseen(char: str) -> bool:
+    return not char.isspace() and unicodedata.category(char) in ("Cc", "Cf")

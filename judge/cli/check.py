@@ -59,7 +59,7 @@ def _lines(found: EndpointCheck) -> list[str]:
     for probe in found.modes:
         lines.append(f"{probe.mode:18} {'works' if probe.works else 'fails'}: {probe.detail}")
     if found.modes:
-        lines.append(f"structured output  {found.structured_mode or 'no mode works: not usable as a judge'}")
+        lines.append(f"structured output  {found.structured_mode or 'no mode was found: not usable as a judge now'}")
     return lines
 
 

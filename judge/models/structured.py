@@ -22,6 +22,7 @@ from judge.errors import CallFailed, EndpointError, SpecError
 from judge.models.address import Address
 from judge.models.chat import open_chat, openai_client, tokens_key
 from judge.models.door import Door, Endpoint
+from judge.models.retry import RETRIED
 from judge.models.structured_asking import InstructorSpeaker, Judge, Speaker, TextSpeaker
 from judge.models.structured_reading import InvalidVerdict, read_verdict
 from judge.models.transport import http_client
@@ -40,8 +41,10 @@ PROBE_TOKENS = 2048
 #: Fields of a request body that a mode sets.
 OF_A_MODE = frozenset({"response_format", "tools", "tool_choice", "functions", "function_call"})
 
-#: Failures of a probe that say nothing of its mode: the next one would meet the same.
-_NOT_THE_MODE = frozenset({"connection_error", "rate_limited"})
+#: How servers say, some with status 500, that they do not know what a mode sends, e.g. llama.cpp: "Unsupported param:
+#: tools" and "tools param requires --jinja flag".
+_OF_THE_MODE = re.compile(r"\b(?:tools|tool_choice|response_format|json_schema|json_object)\b", re.IGNORECASE)
+_REFUSED = re.compile(r"\bun(?:supported|recogni[sz]ed|known)\b|\bnot supported\b|\brequires?\b", re.IGNORECASE)
 
 _SERVED: frozenset[Kind] = frozenset({"openai", "http", "embedded"})
 _IN_TEXT: frozenset[Kind] = frozenset({"hf", "provider"})
@@ -218,6 +221,8 @@ class _Wanted:
             details.append(_line(found, way))
             if found.works:
                 return OpenedJudge(Judge(speaker), replace(way, details=tuple(details)))
+            if _undecided(failure):
+                raise _not_probed(self.spec, failure)
             following = _without_refused(way, generation, failure, "")
             if following is None:
                 break
@@ -283,11 +288,28 @@ class _Prober:
             self.details.append(_line(found, way))
             if found.works:
                 return replace(way, details=tuple(self.details))
-            if failure is not None and failure.reason in _NOT_THE_MODE:
-                raise EndpointError(f"{self._spec.text} cannot be probed as a judge: {failure}")
+            if _undecided(failure):
+                raise _not_probed(self._spec, failure)
             self.all_refused &= failure is not None and failure.reason == "bad_request"
             wanted = _without_refused(way, self._generation, failure, tokens_key(self._spec))
         return None
+
+
+def _undecided(failure: CallFailed | None) -> bool:
+    """Whether a failure of a probe is one that may pass: it says nothing of the mode, which holds for a whole judging.
+
+    A server error that names what the mode sends, and that it is not supported, is a refusal of the mode.
+    """
+    if failure is None or failure.reason.removeprefix("judge_") not in RETRIED:
+        return False
+    said = str(failure)
+    return not (failure.reason == "server_error" and _OF_THE_MODE.search(said) and _REFUSED.search(said))
+
+
+def _not_probed(spec: ModelSpec, failure: CallFailed | None) -> EndpointError:
+    return EndpointError(
+        f"{spec.text} cannot be probed as a judge: {failure}; how it is to be asked is not decided, so try again later"
+    )
 
 
 def _line(found: ModeProbe, way: Probed) -> str:
@@ -322,7 +344,7 @@ def _without_refused(way: Probed, generation: Generation, failure: CallFailed | 
 
 
 async def _tried(speaker: Speaker, mode: str, address: Address) -> tuple[ModeProbe, CallFailed | None]:
-    """Ask the question of the probe once; the failure of the call, if it failed."""
+    """Ask the question of the probe once; and why there is no answer that could be read, if so."""
     try:
         said = await speaker.say([{"role": "user", "content": QUESTION}], Colour, address)
     except CallFailed as failure:
@@ -330,7 +352,7 @@ async def _tried(speaker: Speaker, mode: str, address: Address) -> tuple[ModePro
     try:
         answer = read_verdict(said, Colour, prompt=QUESTION)
     except JudgeFailed as failed:
-        return ModeProbe(mode, False, str(failed)), None
+        return ModeProbe(mode, False, str(failed)), failed
     except InvalidVerdict as invalid:
         shown = " ".join(invalid.output.split())[:80]
         return ModeProbe(mode, False, f"the reply does not validate: {shown!r}"), None
@@ -340,6 +362,8 @@ async def _tried(speaker: Speaker, mode: str, address: Address) -> tuple[ModePro
 async def find_mode(client: openai.AsyncOpenAI, model: str, tokens_key: str) -> list[ModeProbe]:
     """Probe the modes in order of preference until one works; the last probe is that one, if any works.
 
+    A failure that may pass ends it, too: a judge would not be asked in a later mode because of it.
+
     Raises:
         EndpointError: the endpoint serves no call at all.
     """
@@ -347,7 +371,8 @@ async def find_mode(client: openai.AsyncOpenAI, model: str, tokens_key: str) -> 
     for mode in MODES:
         speaker = InstructorSpeaker(client, model, mode, Generation(max_tokens=PROBE_TOKENS), tokens_key)
         address = Address("check", "none", "structured", 1, "judge", mode.value)
-        probes.append((await _tried(speaker, mode.name, address))[0])
-        if probes[-1].works:
+        found, failure = await _tried(speaker, mode.name, address)
+        probes.append(found)
+        if found.works or _undecided(failure):
             break
     return probes

@@ -1,29 +1,33 @@
 """Reading a judge's answer out of a response.
 
 What a client library makes of a response is not used: it would take a draft inside the thinking, the last of several
-duplicate keys, or NaN. Nothing is repaired here either: what is no JSON is asked again, not guessed.
+duplicate keys, or NaN. Nothing is repaired here either: what is no JSON is asked again, not guessed. Nor is it guessed
+which of two verdicts is meant, or whether one that also stands in the question is the judge's.
 """
 
 from __future__ import annotations
 
 import json
-import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Generic
 
 from pydantic import BaseModel, ValidationError
 
-from judge.models.exchange import JSON, clean
+from judge.models.exchange import JSON
 from judge.models.reply import CUT, Reply, read_completion
+from judge.models.structured_quoting import is_quoted
+from judge.models.structured_scan import TooMuch, is_json, json_value, objects, unfenced
 from judge.models.verdict import JudgeFailed, V
-
-#: Brackets at which an object is looked for within one text; a reply holds a few.
-MOST_STARTS = 200
 
 #: Problems that one message names.
 MOST_PROBLEMS = 5
+
+SEVERAL = "it is not one JSON object, but holds several verdicts that differ"
+INSIDE = "it is not one JSON object, but holds one inside of something else"
+BROKEN = "it is not one JSON object, and holds one that is broken"
+QUOTED = "its object is not all that was said and repeats one in the question, so it may be a quotation"
+TOO_MUCH = "it is not one JSON object, and holds too many brackets to search for one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,30 +102,122 @@ def _arguments(message: Mapping[str, JSON]) -> Iterator[str]:
 
 
 def read_verdict(said: Said, schema: type[V], *, prompt: str = "") -> V:
-    """The verdict in what a judge said.
+    """The verdict in what a judge said, if there is exactly one and it is the judge's.
 
-    Looked at in this order: tool calls; the whole text; the text without its thinking; code fences in it, then objects
-    anywhere in it, the last valid one of each; and, where there is no text, a reasoning field that is all verdict.
+    A verdict that is all of a tool call's arguments, or all of the text, is the judge's own; white space and one code
+    fence around it do not count. Otherwise every object in the text without its thinking is looked at, in fences, among
+    words or inside of others; and, where there is no text, a reasoning field that is all verdict. Two that differ,
+    wherever they stand, are none. One that is not all that was said must not be quoted from the prompt, nor stand
+    inside of an object or a list, nor beside an object that is broken.
 
     Args:
-        prompt: what the judge was given: an object that is quoted from it is no verdict.
+        prompt: what the judge was given.
 
     Raises:
         JudgeFailed: there is none, and asking again would not help.
-        InvalidVerdict: there is none, and it may be asked again.
+        InvalidVerdict: there is none, or it is not sure which is meant; it may be asked again.
     """
     if (failure := _failure(said.reply)) is not None:
         raise failure
-    misfits: list[str] = []
-    others: list[str] = []
-    for text in _candidates(said, prompt):
+    trial = _Trial(schema)
+    own = list(_own(said, trial))
+    try:
+        verdicts = [*own, *_others(said, trial, silent=not own)]
+    except TooMuch:
+        raise InvalidVerdict(TOO_MUCH, said.output) from None
+    if not verdicts:
+        raise _nothing_found(said, trial.problem())
+    if any(verdict != verdicts[0] for verdict in verdicts):
+        raise InvalidVerdict(SEVERAL, said.output)
+    if not own and (doubt := trial.doubt(verdicts[0], prompt)):
+        raise InvalidVerdict(doubt, said.output)
+    return verdicts[0]
+
+
+class _Trial(Generic[V]):
+    """Tries texts and values against a schema, and keeps what is wrong with them."""
+
+    def __init__(self, schema: type[V]) -> None:
+        self._schema = schema
+        self._misfits: list[ValidationError] = []
+        self._no_json: list[str] = []
+        self._in_scan = ""
+
+    def text(self, text: str) -> Iterator[V]:
+        """A JSON text as a verdict, if it is one."""
         try:
-            return validated(text, schema)
-        except ValidationError as error:
-            misfits.append(_problem(error))
+            value = json_value(text)
         except ValueError as error:
-            others.append(str(error))
-    raise _nothing_found(said, [*misfits, *others])
+            self._no_json.append(str(error))
+            return
+        if isinstance(value, dict):
+            yield from self._fitting(value, self._misfits)
+        else:
+            self._no_json.append("it is not one JSON object")
+
+    def scan(self, text: str) -> Iterator[V]:
+        """All verdicts that stand anywhere in a text; that they are all inside of others, or one is broken, is noted.
+
+        Raises:
+            TooMuch: there may be more.
+        """
+        places: list[bool] = []
+        for found in objects(text):
+            if found.value is None:
+                self._in_scan = BROKEN
+                continue
+            for verdict in self._fitting(found.value, self._misfits if found.outermost else []):
+                places.append(found.outermost)
+                yield verdict
+        if places and not any(places):
+            self._in_scan = INSIDE
+
+    def _fitting(self, value: Mapping[str, JSON], misfits: list[ValidationError]) -> Iterator[V]:
+        try:
+            yield self._schema.model_validate(value)
+        except ValidationError as error:
+            misfits.append(error)
+
+    def doubt(self, verdict: V, prompt: str) -> str:
+        """Why the only verdict, not all that was said, may not be the judge's; empty if it must be."""
+        return self._in_scan or (QUOTED if is_quoted(verdict, prompt) else "")
+
+    def problem(self) -> str:
+        """Of an object that does not fit the schema, else of what is no JSON."""
+        if self._misfits:
+            return _problem(self._misfits[0])
+        return self._no_json[0] if self._no_json else "it holds no JSON object"
+
+
+def _own(said: Said, trial: _Trial[V]) -> Iterator[V]:
+    """Verdicts that are all of a tool call, or all of the text."""
+    for call in said.calls:
+        yield from trial.text(call)
+    if whole := _whole(said):
+        yield from trial.text(whole)
+
+
+def _whole(said: Said) -> str:
+    """The text before thinking is looked for in it: a rationale may speak of <think>."""
+    return unfenced(said.content or ("" if said.reply.thinking else said.reply.text))
+
+
+def _others(said: Said, trial: _Trial[V], *, silent: bool) -> Iterator[V]:
+    """Verdicts in what is left of the text without its thinking; of a judge that is silent, in its reasoning field.
+
+    What is left is not all that was said: where the judge quotes text that ends a thinking, only the quotation is left.
+    """
+    reply = said.reply
+    if is_json(_whole(said)):  # whether it is a verdict or not: a list of verdicts is none
+        return
+    if reply.unscored is not None:
+        if silent and reply.unscored.reason == "empty_reply" and reply.reasoning_key:
+            yield from trial.text(reply.thinking)
+        return
+    text = unfenced(reply.text)
+    yield from trial.text(text)
+    if not is_json(text):
+        yield from trial.scan(reply.text)
 
 
 #: Reason of a reply that cannot be read -> the judge's failure.
@@ -144,151 +240,21 @@ def _failure(reply: Reply) -> JudgeFailed | None:
     return None
 
 
-def _nothing_found(said: Said, problems: Sequence[str]) -> JudgeFailed | InvalidVerdict:
+def _nothing_found(said: Said, problem: str) -> JudgeFailed | InvalidVerdict:
     unscored = said.reply.unscored
     if not said.calls and unscored is not None:
         reason = "judge_truncated" if unscored.reason == "truncated_reasoning" else "judge_empty"
         return JudgeFailed(unscored.detail, reason=reason)
-    return InvalidVerdict(problems[0] if problems else "it holds no JSON object", said.output)
-
-
-def _candidates(said: Said, prompt: str) -> Iterator[str]:
-    """JSON texts that may be the verdict, the most trusted first."""
-    yield from said.calls
-    if whole := _unfenced(said.content):  # before thinking is looked for: a rationale may speak of <think>
-        yield whole
-    reply = said.reply
-    if reply.unscored is not None:
-        if reply.unscored.reason == "empty_reply" and reply.reasoning_key:
-            yield reply.thinking
-        return
-    text = _unfenced(reply.text)
-    if text != whole:
-        yield text
-    if not _is_json(text):  # a list of verdicts is none
-        yield from _embedded(reply.text, prompt)
-
-
-def _embedded(text: str, prompt: str) -> Iterator[str]:
-    found = [*reversed(_fenced(text)), *reversed(list(objects(text)))]
-    given = [_value(source) for source in objects(prompt)] if found else []
-    for source in found:
-        if source not in prompt and _value(source) not in given:
-            yield source
-
-
-_FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
-
-
-def _unfenced(text: str) -> str:
-    """A text without white space and one code fence around all of it."""
-    text = text.strip()
-    opening = _FENCE.match(text)
-    if opening is None or not text.endswith(text[:3]):
-        return text
-    return text[opening.end() :].rstrip(text[0]).strip()
-
-
-def _fenced(text: str) -> list[str]:
-    """What stands between neighbouring fence lines and is one JSON object, in order; so nested fences do no harm."""
-    marks = [(mark.start(), mark.end()) for mark in _FENCE.finditer(text)] + [(len(text), len(text))]
-    parts = (text[end:start].strip() for (_, end), (start, _) in pairwise(marks))
-    return [part for part in parts if part.startswith("{") and _is_json(part)]
-
-
-_START = re.compile(r"[\[{]")
-_STRING_OR_BRACE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
-_BEGINS_LIKE_OBJECT = re.compile(r"""\{\s*["']""")
-
-
-def objects(text: str) -> Iterator[str]:
-    """The outermost JSON objects anywhere in a text, in order.
-
-    Brackets within strings do not count. What begins like an object and is none hides all that is inside it.
-    """
-    position = 0
-    for _ in range(MOST_STARTS):
-        start = _START.search(text, position)
-        if start is None:
-            return
-        try:
-            _, position = _DECODER.raw_decode(text, start.start())
-        except (ValueError, RecursionError):
-            position = _after_broken(text, start.start())
-        else:
-            if start[0] == "{":
-                yield text[start.start() : position]
-
-
-def _after_broken(text: str, start: int) -> int:
-    """Where to look on after a bracket that opens no JSON: next to one of prose, behind an object that is none."""
-    if not _BEGINS_LIKE_OBJECT.match(text, start):
-        return start + 1
-    depth = 0
-    for found in _STRING_OR_BRACE.finditer(text, start):
-        depth += {"{": 1, "}": -1}.get(found[0], 0)
-        if depth == 0:
-            return found.end()
-    return len(text)
-
-
-def validated(text: str, schema: type[V]) -> V:
-    """A JSON text as an object of the schema.
-
-    Raises:
-        ValueError: it is no JSON object, or not in the strict sense (duplicate keys, NaN).
-        ValidationError: it is one, of another schema.
-    """
-    value = _value(text)
-    if not isinstance(value, dict):
-        raise ValueError("it is not one JSON object")
-    return schema.model_validate(value)
-
-
-def _value(text: str) -> JSON:
-    """The value of a JSON text, without lone surrogates, which nothing could store."""
-    text = text.strip()
-    try:
-        value, end = _DECODER.raw_decode(text)
-    except RecursionError:
-        raise ValueError("its JSON is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"it is not one JSON object ({error.msg} at character {error.pos})") from None
-    if end != len(text):
-        raise ValueError("there is text after its JSON object")
-    return json.loads(clean(json.dumps(value, ensure_ascii=False))) if "\\u" in text else value
-
-
-def _is_json(text: str) -> bool:
-    try:
-        _value(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _unique(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} is given twice")
-    return found
-
-
-def _finite(text: str) -> float:
-    if not math.isfinite(value := float(text)):
-        raise ValueError(f"{text[:40]} is no finite number")
-    return value
-
-
-#: Strict but for line breaks inside strings, which models write and which mean only themselves.
-_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
+    return InvalidVerdict(problem, said.output)
 
 
 def _problem(error: ValidationError) -> str:
     """What does not fit the schema, without what the judge wrote there."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
-    parts = [f"{'.'.join(map(str, entry['loc'])) or 'the object'}: {entry['msg']}" for entry in found[:MOST_PROBLEMS]]
+    parts = [
+        f"{'.'.join(map(str, entry['loc'])) or 'the object'}: {entry['msg'].removeprefix('Value error, ')}"
+        for entry in found[:MOST_PROBLEMS]
+    ]
     more = len(found) - len(parts)
     return "; ".join(parts) + (f"; and {more} more" if more else "")
 

@@ -6,7 +6,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel, field_validator, model_validator
 
 from judge.errors import CallFailed
 from judge.models.address import Address
@@ -18,8 +18,11 @@ class Verdict(BaseModel):
     """Base of every schema that a judge fills in.
 
     Labels, i.e. fields of type ``Literal[...]`` of texts, are accepted in any case, with spaces around and a full stop
-    behind. A label that is not there, or is another word, is an error and never a default. Subclasses begin with a
-    rationale, so that the model reasons before it decides.
+    behind. A label that is not there, or is another word, is an error and never a default.
+
+    Subclasses begin with a rationale, so that the model reasons before it decides. It must be there and hold a letter
+    or digit. That it is written first is asked for, by the order of the schema, and not checked: the keys of a JSON
+    object have no order.
     """
 
     @model_validator(mode="before")
@@ -32,6 +35,13 @@ class Verdict(BaseModel):
             name: _folded(entry, labels[name]) if name in labels and isinstance(entry, str) else entry
             for name, entry in value.items()
         }
+
+    @field_validator("rationale", check_fields=False)
+    @classmethod
+    def _says_why(cls, rationale: str) -> str:
+        if not any(map(str.isalnum, rationale)):
+            raise ValueError("it is blank; say why")
+        return rationale
 
 
 def _choices(annotation: Any) -> tuple[str, ...]:

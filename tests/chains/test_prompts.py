@@ -86,7 +86,7 @@ async def test_batched_questions_on_real_outputs_take_at_most_a_quarter_of_the_p
 
 
 async def _asked_singly(case: str, steps: list[str], text: str, reference: list[str]) -> int:
-    label = {"rationale": "", "effectiveness": "reasoning", "verdict": "correct", "match": True}
+    label = {"rationale": "r", "effectiveness": "reasoning", "verdict": "correct", "match": True}
     judge = ScriptedJudge(lambda _: label)
     asker = asker_of(judge)
     for n, step in enumerate(steps):
@@ -98,7 +98,7 @@ async def _asked_singly(case: str, steps: list[str], text: str, reference: list[
 
 
 async def _asked_together(case: str, steps: list[str], text: str, reference: list[str]) -> int:
-    label = {"rationale": "", "effectiveness": "reasoning", "factuality": "correct", "match": True}
+    label = {"rationale": "r", "effectiveness": "reasoning", "factuality": "correct", "match": True}
     judge = ScriptedJudge(lambda asked: {"verdicts": [{**label, "index": number} for number in asked.wanted]})
     await labelling.label_all(asker_of(judge), case, steps, may_search=False)
     await matching.match_all(asker_of(judge), text, reference)

@@ -62,16 +62,18 @@ async def test_given_a_judge_that_leaves_one_out_when_all_are_matched_then_the_s
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_given_a_forged_verdict_that_the_judge_quotes_when_matched_then_the_judge_s_own_counts(mode: str) -> None:
+async def test_given_a_forged_verdict_that_the_judge_quotes_when_matched_then_it_is_asked_for_its_own_alone(
+    mode: str,
+) -> None:
     own = json.dumps({"rationale": "It quotes a verdict and says nothing.", "match": False})
-    quoted = f"The reasoning says {FORGED}, which is data.\n\n{own}"
-    reply = says(own) if mode == "TOOLS" else says(quoted)
-    with ModelServer(reply) as server:
+    quotes = [f"{own}\n\nThe reasoning says {json.dumps(json.loads(FORGED), indent=1)}, which is data.", own]
+    reasoning = FORGED.replace('"', '\\"')
+    with ModelServer([says(one) for one in quotes]) as server:
         async with asker_on(server, mode) as asker:
-            verdict = await match_step(asker, FORGED, ["a step"], 0)
+            verdict = await match_step(asker, reasoning, ["a step"], 0)
     assert verdict.match is False
-    (call,) = server.calls
-    assert asked(call.request).inside("reasoning") == FORGED
+    assert asked(server.calls[0].request).inside("reasoning") == reasoning
+    assert "one JSON object of the required schema and nothing else" in server.calls[1].request.text
 
 
 async def test_given_a_label_that_does_not_exist_when_judged_then_nothing_is_put_in_its_place() -> None:
@@ -102,6 +104,18 @@ async def test_given_steps_that_are_not_in_the_text_when_split_then_the_judge_re
         async with asker_on(server) as asker:
             assert await split_text(asker, SPLIT, "split", "1. Fever.\n2. So:\nflu.") == ("Fever.", "So:\nflu.")
     assert "step 2 does not stand in the text" in server.calls[1].request.text
+
+
+@pytest.mark.parametrize("numbers", [(0, 1, 2, 3), (1, 2, 3, 4), (0, 1, 2), (2, 3, 4), (1, 2, 3, 7), (1, 2, -1)])
+async def test_given_a_number_that_was_not_asked_for_when_matched_then_the_judge_reads_which_and_none_is_used(
+    numbers: tuple[int, ...],
+) -> None:
+    with ModelServer(answers(matches(*numbers), matches(1, 2, 3))) as server:
+        async with asker_on(server) as asker:
+            found = await match_all(asker, "reasoning", ["one", "two", "three"])
+    assert {index: verdict.match for index, verdict in found.items()} == {0: True, 1: False, 2: True}
+    (strange,) = set(numbers) - {1, 2, 3}
+    assert f"there is an entry for {strange}, but asked for is 1, 2, 3" in server.calls[1].request.text
 
 
 SPOILT: dict[str, Callable[[], Reply]] = {

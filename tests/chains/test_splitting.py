@@ -59,7 +59,7 @@ async def test_given_a_judge_that_never_copies_when_split_then_there_is_no_split
         await split(TEXT, *[steps("Fièvre")] * 3)
 
 
-@pytest.mark.parametrize("text", ["", " \n\t\u00a0\u3000"])
+@pytest.mark.parametrize("text", ["", " \n\t\u00a0\u3000", "\x00\u200b "])
 async def test_given_a_blank_text_when_split_then_there_are_no_steps_and_no_call(text: str) -> None:
     assert await split(text) == ((), [])
 
@@ -76,6 +76,33 @@ async def test_given_any_language_or_signs_when_split_then_the_spans_are_found(t
     found, _ = await split(text, steps(*spans))
     assert ["".join(step.split()) for step in found] == ["".join(span.split()) for span in spans]
     assert all(step in text for step in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "copied", "expected"),
+    [
+        (
+            "Fever a\ud800b.\nSo flu.",
+            "Fever a\ufffdb.\nSo flu.",
+            "Fever a\ufffdb.",
+            "Fever a\ufffdb.",
+        ),  # cannot be sent
+        ("Fever a\x00b.\nSo flu.", "Fever a\x00b.\nSo flu.", "Fever ab.", "Fever a\x00b."),
+        (
+            "\ufeffFever\u200b.\u200b\nSo flu.",
+            "\ufeffFever\u200b.\u200b\nSo flu.",
+            "Fever.",
+            "\ufeffFever\u200b.\u200b",
+        ),
+    ],
+    ids=["lone surrogate", "NUL", "zero width"],
+)
+async def test_given_characters_that_cannot_be_copied_when_split_then_the_steps_are_those_of_the_text_as_it_is_read(
+    text: str, read: str, copied: str, expected: str
+) -> None:
+    found, asked = await split(text, steps(copied, "So flu."))
+    assert asked[0].inside("text") == read
+    assert found == (expected, "So flu.")
 
 
 async def test_given_a_limit_when_split_then_the_prompt_names_it() -> None:

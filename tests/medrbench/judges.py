@@ -124,7 +124,7 @@ class KeptSplits:
     def __init__(self, *splits: Split) -> None:
         self.splits = {split.source: split for split in splits}
 
-    async def find(self, unit: Unit, source: ReasoningSource) -> Split | None:
+    async def find(self, unit: Unit, source: ReasoningSource, prompt: str) -> Split | None:
         return self.splits.get(source)
 
     async def keep(self, unit: Unit, split: Split) -> None:

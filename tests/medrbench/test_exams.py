@@ -385,7 +385,7 @@ def test_given_items_left_out_of_a_batch_for_good_when_judged_then_the_others_ar
         return {"verdicts": [one for one in answer["verdicts"] if one["index"] != 1]}
 
     found = judged(data_of(turn("TSH", "CBC")), judge=Judge(without_first), protocol="batched")
-    assert found.steps == ["exam_requests/1", "exam_tests/1", "exam_tests/repair1/1", "exam_tests/repair2/1"]
+    assert found.steps == ["exam_requests/1", "exam_tests/1", "exam_tests/repair1/1/1", "exam_tests/repair2/1/1"]
     assert sorted(found.labels("exam_recall")) == list(range(1, 8))
     assert found.missing["exam_recall"].reason == "judge_incomplete"
     assert found.missing["exam_recall"].detail.startswith("1 of 8 labels are missing")

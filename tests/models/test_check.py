@@ -71,10 +71,9 @@ async def test_given_a_server_that_knows_no_mode_when_the_model_writes_json_then
         says(VERDICT[:20], finish_reason="length"),
         Reply(choices_empty=True),
         Reply(message_null=True),
-        error(500, "no"),
         error(404, "No endpoints found that support tool use"),
     ],
-    ids=range(9),
+    ids=range(8),
 )
 async def test_given_no_usable_reply_in_any_mode_when_modes_are_probed_then_none_works(reply: Reply) -> None:
     with ModelServer(reply) as server:
@@ -82,6 +81,16 @@ async def test_given_no_usable_reply_in_any_mode_when_modes_are_probed_then_none
 
     assert [found.works for found in probes] == [False] * 4
     assert all(found.detail for found in probes)
+
+
+async def test_given_a_failure_that_may_pass_when_modes_are_probed_then_no_later_mode_is_said_to_be_the_one() -> None:
+    def fails(request: Request) -> Reply:
+        return error(500, "boom") if request.body.get("tools") else says(VERDICT)
+
+    with ModelServer(fails) as server:
+        (found,) = await probe(server)
+    assert (found.mode, found.works) == ("TOOLS", False)
+    assert "HTTP 500: boom" in found.detail
 
 
 async def test_given_a_wrong_key_when_modes_are_probed_then_it_is_an_endpoint_error() -> None:

@@ -295,15 +295,29 @@ async def test_given_a_draft_in_the_thinking_when_the_verdict_follows_then_only_
             assert (await ask(server, way)).verdict == "wrong"
 
 
-async def test_given_several_tool_calls_when_a_judge_is_asked_then_the_first_valid_one_counts() -> None:
-    calls = [
-        ("other", "{}"),
-        ("Step", json.dumps({"verdict": "wrong"})),
-        ("other", answer("wrong")),
-        ("Step", answer()),
-    ]
+async def test_given_several_tool_calls_when_only_one_validates_then_it_counts() -> None:
+    calls = [("other", "{}"), ("Step", json.dumps({"verdict": "correct"})), ("other", answer("wrong"))]
     with ModelServer(Reply(tool_calls=calls)) as server:
         assert (await ask(server, "TOOLS")).verdict == "wrong"
+
+
+async def test_given_tool_calls_that_contradict_each_other_when_a_judge_is_asked_then_it_is_asked_again() -> None:
+    both = Reply(tool_calls=[("Step", answer("correct")), ("Step", answer("wrong"))])
+    with ModelServer([both, says(answer("wrong"))]) as server:
+        assert (await ask(server, "TOOLS")).verdict == "wrong"
+        assert "holds several verdicts that differ" in server.calls[1].request.prompt
+    with ModelServer(both) as server:
+        assert (await failure(server, "TOOLS")).reason == "judge_invalid"
+        assert server.chat_count == ASKS
+
+
+@every_way
+async def test_given_a_draft_and_another_verdict_when_a_judge_is_asked_then_it_is_asked_for_one(way: str) -> None:
+    draft = f"```json\n{answer('correct', 'a draft')}\n```\nOn reflection: {answer('wrong')}"
+    with ModelServer([says(draft), says(answer("wrong"))]) as server:
+        assert (await ask(server, way)).verdict == "wrong"
+        assert server.chat_count == 2
+        assert "one JSON object of the required schema and nothing else" in server.calls[1].request.prompt
 
 
 @every_way

@@ -20,7 +20,7 @@ from judge.models.verdict import JudgeFailed
 from judge.settings import Generation, ModelSpec
 from tests.models.helpers import FAST, NO_RETRY, MemoryStore, at, user
 from tests.models.judges import BENCHMARK, BLUE, ROLE, Step, answer, opened_on, place
-from tests.server import Capabilities, ModelServer, Reply, Request, error, says
+from tests.server import Capabilities, ModelServer, Reply, Request, error, hangs, malformed, resets, says
 
 QUESTION = user("Is the step correct?")
 COLD = Generation(temperature=0, max_tokens=500)
@@ -138,7 +138,7 @@ async def test_given_a_limit_that_is_too_high_when_it_is_opened_then_the_limit_i
         assert all(call.body["max_tokens"] == 500 for call in server.calls)
 
 
-@pytest.mark.parametrize("status", [403, 404, 422, 500])
+@pytest.mark.parametrize("status", [403, 404, 422])
 async def test_given_a_server_that_refuses_every_mode_when_it_is_opened_then_one_error_names_them_all(
     status: int,
 ) -> None:
@@ -159,15 +159,51 @@ async def test_given_a_budget_that_is_too_small_when_it_is_opened_then_the_error
         await probed(server, Generation(max_tokens=3))
 
 
-async def test_given_a_wrong_key_or_a_dead_server_when_it_is_opened_then_no_other_mode_is_tried() -> None:
+async def test_given_a_wrong_key_when_it_is_opened_then_no_other_mode_is_tried() -> None:
     with ModelServer(script, chat_key="k") as server:
         with pytest.raises(Refused):
             await probed(server)
         assert server.chat_count == 1
-    with ModelServer(error(429, "slow down")) as server:
-        with pytest.raises(EndpointError, match="cannot be probed as a judge"):
-            await probed(server, door=Door(retry=NO_RETRY))
+
+
+#: Failures that may pass.
+PASSING: dict[str, Reply] = {
+    "server error": error(500, "boom"),
+    "overloaded": error(529, "overloaded"),
+    "error in a call": error(500, "unexpected end while parsing tool calls"),
+    "rate limit": error(429, "slow down"),
+    "time-out": hangs(),
+    "reset": resets(),
+    "no JSON": malformed(b"<html>busy</html>"),
+    "no choices": Reply(no_choices_key=True),
+}
+
+
+@pytest.mark.parametrize("reply", PASSING.values(), ids=PASSING)
+async def test_given_a_failure_that_may_pass_when_a_judge_is_opened_then_no_other_mode_is_taken_for_it(
+    reply: Reply,
+) -> None:
+    def fails_once(request: Request) -> Reply:
+        return reply if request.body.get("tools") else script(request)
+
+    with ModelServer(fails_once) as server:
+        with pytest.raises(EndpointError, match=r"cannot be probed as a judge: .* is not decided, so try again later"):
+            await probed(server, COLD, Door(retry=NO_RETRY, timeout=0.3 if reply.hang else 60))
         assert server.chat_count == 1
+
+
+async def test_given_a_failure_that_passes_within_the_tries_when_a_judge_is_opened_then_the_mode_is_the_same() -> None:
+    with ModelServer([error(500, "boom"), says(BLUE)]) as server:
+        assert (await probed(server)).mode == "TOOLS"
+
+
+@pytest.mark.parametrize("words", ["Unsupported param: tools", "tools param requires --jinja flag"])
+async def test_given_a_server_error_that_refuses_the_mode_by_name_when_a_judge_is_opened_then_the_next_is_tried(
+    words: str,
+) -> None:
+    # llama.cpp answers so with status 500: https://github.com/ggml-org/llama.cpp/issues/10920
+    with ModelServer(lambda request: error(500, words) if request.body.get("tools") else script(request)) as server:
+        assert (await probed(server, door=Door(retry=NO_RETRY))).mode == "JSON_SCHEMA"
 
 
 async def test_given_a_probed_judge_when_a_call_is_forbidden_later_then_only_that_call_fails() -> None:
@@ -328,6 +364,16 @@ async def test_given_a_provider_when_it_is_opened_as_a_judge_then_the_schema_is_
     assert '"title": "Step"' in last.request.text
     probes = [str(at("-", setting="-", role=ROLE, step="probe/TEXT", ask=ask)) for ask in (1, 2)]
     assert list(store.kept) == [*probes, str(place())]
+
+
+async def test_given_a_provider_whose_server_fails_when_it_is_opened_then_nothing_is_said_of_the_model(
+    provider: ModelSpec,
+) -> None:
+    with ModelServer(error(500, "boom")) as server:
+        spec = provider.model_copy(update={"name": f"acme:{server.url}"})
+        with pytest.raises(EndpointError, match=r"acme:large cannot be probed as a judge: .*boom"):
+            async with open_judge(spec, COLD, Door(retry=NO_RETRY), connections=2, role=ROLE, benchmark=BENCHMARK):
+                pass
 
 
 async def test_given_a_provider_that_gives_no_object_when_it_is_opened_then_the_error_shows_what_it_said(

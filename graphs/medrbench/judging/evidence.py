@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Sequence
 
 from graphs.medrbench.judging.state import Context, Failed, Row, attempt
@@ -29,7 +30,10 @@ async def look_up(
     first = len(searches) + 1
     wanted = queries[: MAX_SEARCHES - len(searches)]
     found = await asyncio.gather(
-        *(_search(context, f"search/{kind}/{item}/{n}", query) for n, query in enumerate(wanted, start=first))
+        *(
+            _search(context, f"search/{kind}/{item}/{n}/{_mark(query)}", query)
+            for n, query in enumerate(wanted, start=first)
+        )
     )
     rows = list(searches)
     for one in found:
@@ -37,6 +41,11 @@ async def look_up(
             return one
         rows.append(one)
     return rows
+
+
+def _mark(query: str) -> str:
+    """Part of the address: a judge that is asked again may want to look up something else."""
+    return hashlib.sha256(query.encode("utf-8", errors="surrogatepass")).hexdigest()[:8]
 
 
 async def _search(context: Context, step: str, query: str) -> Row | Failed:

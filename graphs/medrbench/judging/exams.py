@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictInt
 
 from graphs.medrbench.entries import Entry
 from graphs.medrbench.examiner import done_tests
@@ -63,7 +63,7 @@ class CoverVerdict(Verdict):
     """Whether one test was asked for."""
 
     rationale: str = Field(description="one or two sentences")
-    requests: list[int] = Field(description="numbers of the requests that ask for it; empty if none does")
+    requests: list[StrictInt] = Field(description="numbers of the requests that ask for it; empty if none does")
     asked_for: bool
 
 
@@ -80,7 +80,7 @@ class IndexedCover(CoverVerdict, Indexed):
 
     index: int = Field(description="number of the test")
     rationale: str = Field(description="one sentence")
-    requests: list[int] = Field(description="numbers of the requests that ask for it; empty if none does")
+    requests: list[StrictInt] = Field(description="numbers of the requests that ask for it; empty if none does")
     asked_for: bool
 
 
