@@ -95,6 +95,8 @@ def heading(report: Mapping[str, Any]) -> list[str]:
 def _judged(judge: Mapping[str, Any]) -> str:
     """Whose judgements the judged metrics rest on."""
     parts = [f"judged by {judge['name']}", *(["a person"] if judge.get("source") == "person" else [])]
+    if judge.get("source") == "panel":
+        parts.append(f"{judge['rule']} of {', '.join(judge['judges'])}")
     if judge.get("file"):
         named = f" (it holds labels by {', '.join(judge['judges'])})" if judge.get("judges") else ""
         parts.append(f"labels imported from {judge['file']}{named}")

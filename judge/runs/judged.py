@@ -28,7 +28,8 @@ def signed(metric: Metric, facts: Mapping[str, Any], splitters: Iterable[str]) -
     """
     spec = facts.get("spec")
     if spec is None:
-        return replace(metric, parameters=(*metric.parameters, ("labels", str(facts.get("source") or "unknown"))))
+        source = f"panel:{facts['rule']}" if facts.get("source") == "panel" else str(facts.get("source") or "unknown")
+        return replace(metric, parameters=(*metric.parameters, ("labels", source)))
     extra = [("protocol", spec["protocol"])]
     if metric.name in _REASONING:
         by = "+".join(sorted(splitters))

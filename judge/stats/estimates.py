@@ -20,6 +20,18 @@ REASONS: Mapping[str, str] = {
     "one_cluster": "all items compared are of one cluster",
     "undefined_draws": "the estimate is undefined in every draw",
     "no_variation": "every draw gives the same value, which says nothing of how sure it is",
+    "no_items": "there is nothing to average",
+    "too_few_clusters": "there are so few clusters that the ends of the interval lie beyond all draws",
+    "few_clusters": "there are fewer than ten clusters",
+    "one_case": "only one case was repeated",
+    "no_epochs": "no case has two epochs",
+    "too_few_epochs": "no case has as many epochs",
+    "not_binary": "values are other than 0 and 1",
+    "no_discordant": "no case was solved by one of the two only",
+    "too_few_labels": "people labelled too few clusters of items to measure the judge's error",
+    "one_class": "people gave too few items one of the two labels to measure the judge's error on it",
+    "uninformative": "the judge gives the label as often where it is wrong as where it is right",
+    "one_model": "only one model can be ranked",
 }
 
 _CELLS_AT_ONCE = 2_000_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -105,6 +106,30 @@ def test_bootstrap_agrees_with_scipy_when_clusters_are_single_items() -> None:
         (values,), np.mean, method="percentile", n_resamples=20_000, rng=np.random.default_rng(7)
     ).confidence_interval
     assert ours == pytest.approx((theirs.low, theirs.high), abs=0.003)
+
+
+def test_bca_agrees_with_scipy_when_clusters_are_single_items() -> None:
+    values = np.random.default_rng(5).beta(4, 0.6, size=40)  # skewed, so that it differs from the percentiles
+    ours = bootstrap_interval(values, range(40), seed=11, resamples=20_000, method="bca")
+    theirs = scipy.stats.bootstrap(
+        (values,), np.mean, method="BCa", n_resamples=20_000, rng=np.random.default_rng(7)
+    ).confidence_interval
+    assert ours == pytest.approx((theirs.low, theirs.high), abs=0.003)
+    plain = bootstrap_interval(values, range(40), seed=11, resamples=20_000)
+    assert plain is not None
+    assert ours is not None
+    assert ours[0] < plain[0] - 0.003  # the tail of low scores is longer
+
+
+def test_bca_of_symmetric_values_is_almost_the_percentile_interval() -> None:
+    values = np.tile([0.0, 0.25, 0.75, 1.0], 15)
+    bca = bootstrap_interval(values, range(60), seed=4, resamples=20_000, method="bca")
+    assert bca == pytest.approx(bootstrap_interval(values, range(60), seed=4, resamples=20_000), abs=0.005)
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_values_that_are_all_alike_have_no_bootstrap_interval(method: Literal["percentile", "bca"]) -> None:
+    assert bootstrap_interval([0.7] * 20, range(20), seed=0, method=method) is None
 
 
 def test_bootstrap_is_deterministic_and_depends_on_the_seed() -> None:

@@ -1,0 +1,173 @@
+"""The interval of a mean in a report: how far the mean over all such clusters may lie from the one that was seen.
+
+For values with a smallest and a largest possible value, which most scores have, the interval is Student's t about the
+logit of the mean, as survey statisticians use it for proportions. It stays within the range, and covers rates near its
+ends, where intervals that are symmetric about the mean, and those of the bootstrap, are too narrow
+(`benchmarks.interval_coverage` measures both). Values without a range have the plain t interval, and single cases that
+are either right or wrong have Wilson's, for whose counts the binomial distribution is known.
+
+For 30 clusters and more, rates of .1 to .9 and correlations up to .5 within clusters it covers the truth in 93 to 97 of
+100 samples. It may miss that by half a point: for 30 clusters of unequal size at the ends of all three, and for single
+cases, right or wrong, where counts are whole numbers. For fewer clusters it may cover as few as 89, or all.
+
+Sources: Korn & Graubard 1999, Analysis of Health Surveys, section 3.3 (logit and t with clusters - 1 degrees of
+freedom); Carter, Schnepel & Steigerwald 2017, Rev. Econ. Stat. 99(4):698-709 (clusters of unequal size count for
+fewer); MacKinnon & White 1985, J. Econometrics 29(3):305-325 (HC3, here with clusters in place of observations);
+Clopper & Pearson 1934, Biometrika 26(4):404-413 (all successes); Wilson 1927, J. Am. Stat. Assoc. 22(158):209-212, and
+Brown, Cai & DasGupta 2001, Interval Estimation for a Binomial Proportion, Stat. Sci. 16(2):101-133.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from judge.stats.distributions import t_quantile
+from judge.stats.means import SAME, prepared
+
+#: With fewer clusters no interval is to be trusted.
+FEW_CLUSTERS = 10
+
+_TOLERANCE = 1e-9
+
+Method = Literal["logit_t", "t", "exact", "wilson", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An interval of a mean.
+
+    Attributes:
+        ends: lower and upper; None if there is none.
+        method: ``logit_t``; ``t`` without a range; ``exact`` where all values are the lowest or the highest;
+            ``wilson`` where both of these occur, no others, and every cluster is one item; empty without an interval.
+        n: items.
+        n_clusters: distinct clusters among them.
+        reason: why there is none, a key of `judge.stats.REASONS`.
+        note: a sentence for its reader; may be empty.
+    """
+
+    ends: tuple[float, float] | None
+    method: Method
+    n: int
+    n_clusters: int
+    reason: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.ends is None) != bool(self.reason):
+            raise ValueError("an interval needs either ends or a reason")
+        if not all(map(math.isfinite, self.ends or ())):
+            raise ValueError(f"the ends of an interval must be finite, got {self.ends}")
+
+
+def mean_interval(
+    values: ArrayLike,
+    clusters: Sequence[Hashable],
+    range: tuple[float, float] | None = (0.0, 1.0),
+    *,
+    level: float = 0.95,
+) -> Interval:
+    """The interval of the mean over items, when items come in clusters.
+
+    With q the t quantile of ``n² / Σ n_g² - 1`` degrees of freedom (rounded down, at least 1; G - 1 where clusters have
+    one size) and ``se = sqrt(Σ_g (r_g / (1 - n_g/n))²) / n``, r_g being the sum of residuals of a cluster:
+    ``logit(mean) ± q se / (mean (1 - mean))`` taken back from the logit, in units of the range. Without a range,
+    ``mean ± q se``. Where every cluster is one item, and items have the lowest or the highest value, the interval is
+    Wilson's.
+
+    Where all values are the highest possible, the lower end is ``(α/2)^(1/G)`` and the upper is the highest value: a
+    cluster has nothing but highest values with a probability of at most its mean, so G such clusters would be rarer if
+    the mean were lower. Likewise where all are the lowest. Clusters that are all alike otherwise have no interval, for
+    a width of 0 would say that the mean is known exactly.
+
+    Args:
+        values: shape (n,), finite, within ``range``.
+        clusters: n cluster labels.
+        range: smallest and largest value an item can get; None if there are none.
+        level: coverage, between 0 and 1.
+
+    Raises:
+        ValueError: as `judge.stats.clustered_mean`, a value out of range, or ``level`` out of range.
+    """
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1, got {level}")
+    scores, codes, n_clusters = prepared(values, clusters)
+    reason = "" if n_clusters > 1 else "one_cluster" if n_clusters else "no_items"
+    if reason:
+        return Interval(None, "", scores.size, n_clusters, reason)
+    low, high = (0.0, 1.0) if range is None else range
+    scaled = (scores - low) / (high - low) if range is None else _within(scores, low, high)
+    method, ends = _ends(scaled, codes, n_clusters, bounded=range is not None, level=level)
+    if ends is None:
+        return Interval(None, "", scores.size, n_clusters, "no_variation")
+    placed = low + ends[0] * (high - low), low + ends[1] * (high - low)
+    return Interval(placed, method, scores.size, n_clusters, note=few_clusters(n_clusters))
+
+
+def few_clusters(n_clusters: int) -> str:
+    """A warning for the reader of an interval over few clusters; empty if there are enough."""
+    if n_clusters >= FEW_CLUSTERS:
+        return ""
+    return f"only {n_clusters} clusters: they say little of how others would differ, whatever the interval"
+
+
+def cluster_error(scores: NDArray[np.float64], codes: NDArray[np.intp], n_clusters: int) -> float:
+    """The standard error with every cluster's residual divided by ``1 - n_g/n`` (HC3), as the interval has it.
+
+    It is larger than that of `judge.stats.clustered_mean` by ``sqrt(G/(G-1))`` where clusters have one size, and by
+    more where they have not.
+    """
+    n = scores.size
+    residuals = np.bincount(codes, weights=scores - math.fsum(scores) / n, minlength=n_clusters)
+    weighed = residuals / (1.0 - np.bincount(codes, minlength=n_clusters) / n)
+    return math.sqrt(float(weighed @ weighed)) / n
+
+
+def _within(scores: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+    """Scores in units of their range."""
+    if scores.min() < low - _TOLERANCE or scores.max() > high + _TOLERANCE:
+        raise ValueError(f"scores must lie in [{low}, {high}], got {scores.min()} to {scores.max()}")
+    return np.clip((scores - low) / (high - low), 0.0, 1.0)
+
+
+def _ends(
+    scores: NDArray[np.float64], codes: NDArray[np.intp], n_clusters: int, *, bounded: bool, level: float
+) -> tuple[Method, tuple[float, float] | None]:
+    mean = math.fsum(scores) / scores.size
+    if bounded and min(mean, 1.0 - mean) < SAME:
+        least = ((1.0 - level) / 2.0) ** (1.0 / n_clusters)
+        return "exact", (0.0, 1.0 - least) if mean < 0.5 else (least, 1.0)
+    if bounded and n_clusters == scores.size and np.isin(scores, (0.0, 1.0)).all():
+        return "wilson", _wilson(mean, n_clusters, NormalDist().inv_cdf((1.0 + level) / 2.0))
+    error = cluster_error(scores, codes, n_clusters)
+    if error <= SAME * max(1.0, abs(mean)):
+        return "", None
+    reach = t_quantile((1.0 + level) / 2.0, _degrees(codes)) * error
+    if not bounded:
+        return "t", (mean - reach, mean + reach)
+    center, reach = math.log(mean / (1.0 - mean)), reach / (mean * (1.0 - mean))
+    return "logit_t", (_from_logit(center - reach), _from_logit(center + reach))
+
+
+def _degrees(codes: NDArray[np.intp]) -> int:
+    """Effective clusters less one, at least one."""
+    sizes = np.bincount(codes)
+    return max(int(sizes.sum() ** 2 // (sizes**2).sum()) - 1, 1)
+
+
+def _wilson(share: float, n: int, z: float) -> tuple[float, float]:
+    center, square = share + z**2 / (2 * n), z**2 / n
+    reach = z * math.sqrt(share * (1.0 - share) / n + square / (4 * n))
+    return (center - reach) / (1.0 + square), (center + reach) / (1.0 + square)
+
+
+def _from_logit(x: float) -> float:
+    """The share of a logit, however large."""
+    return 0.5 * (1.0 + math.tanh(x / 2.0))
