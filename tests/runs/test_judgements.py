@@ -217,7 +217,7 @@ def test_empty_denominators_and_labels_of_another_model_are_said_beside_the_numb
     factuality = alone["settings"][0]["metrics"]["factuality"]
     assert (factuality["n_empty"], factuality["n_scored"]) == (1, 3)
     assert "oracle: Factuality is 0 by convention in 1 units with an empty denominator" in alone["warnings"]
-    assert "oracle: only 3 clusters; standard errors and intervals are too narrow" in alone["warnings"]
+    assert "oracle: only 3 clusters; standard errors and intervals cannot be relied on" in alone["warnings"]
     assert not any("outputs by" in warning for warning in alone["warnings"])
     assert alone["settings"][0]["metrics"]["accuracy"]["unscored"] == {"not_judged": 3}
     predictions = tmp_path / "predictions.json"

@@ -1,0 +1,97 @@
+"""medjudge report RUN_DIR"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judge.cli.groups import DIRECTORY, json_option, print_json
+from judge.errors import SpecError
+
+if TYPE_CHECKING:
+    from judge.report.document import Document, Wanted
+
+#: Megabytes of the cases' texts unless the user says otherwise.
+MEGABYTES = 24
+
+
+def _report(
+    run_dir: Path,
+    judges: tuple[str, ...],
+    html: Path | None,
+    figures: Path | None,
+    cutoff: datetime | None,
+    megabytes: int,
+    as_json: bool,
+) -> None:
+    from judge.report.document import Wanted
+
+    if html is None and figures is None and not as_json:
+        raise SpecError("nothing to make; give --html FILE, --figures DIR or --json")
+    wanted = Wanted(judges, _day(cutoff), megabytes * 1_000_000)
+    document = _document(run_dir, wanted)
+    written = _written(document, html, figures)
+    if as_json:
+        print_json({**document.facts, "files": written})
+        return
+    for path in written:
+        click.echo(path)
+    if html is not None and document.cases.limit is not None:
+        click.echo(
+            f"In {document.cases.n_cut} of {document.facts['n_units']} units, texts longer than "
+            f"{document.cases.limit:,} bytes are cut; --case-texts gives them more room."
+        )
+
+
+def _day(cutoff: datetime | None) -> date | None:
+    return cutoff.date() if cutoff is not None else None
+
+
+def _document(run_dir: Path, wanted: Wanted) -> Document:
+    from judge.report.document import build_document
+    from judge.runs.store import benchmark_of, open_run
+
+    store = open_run(run_dir, write=False)
+    try:
+        return build_document(store, benchmark_of(store), wanted)
+    finally:
+        store.close()
+
+
+def _written(document: Document, html: Path | None, folder: Path | None) -> list[str]:
+    """Paths of what was written."""
+    from judge.report.figures import draw_figures, write_figures
+    from judge.report.html import render, write_html
+
+    if html is None and folder is None:
+        return []
+    drawn = draw_figures(document.facts, png=folder is not None)
+    written: list[str] = []
+    if html is not None:
+        write_html(render(document, drawn), html)
+        written.append(str(html))
+    return written + (write_figures(drawn, folder) if folder is not None else [])
+
+
+_FILE: Any = click.Path(path_type=Path, dir_okay=False)
+
+report = click.Command(
+    "report",
+    callback=_report,
+    params=[
+        click.Argument(["run_dir"], type=DIRECTORY),
+        click.Option(["--judge", "judges"], multiple=True, metavar="NAME",
+                     help="Only by this judge's judgements; may be given several times.  [default: all judges]"),
+        click.Option(["--html"], type=_FILE, metavar="FILE", help="One file that needs no network."),
+        click.Option(["--figures"], type=DIRECTORY, metavar="DIR", help="Each figure as PNG and SVG."),
+        click.Option(["--cutoff"], type=click.DateTime(["%Y-%m-%d"]), metavar="YYYY-MM-DD",
+                     help="Also results on cases from before, and from on or after, this day."),
+        click.Option(["--case-texts", "megabytes"], type=click.IntRange(1, 500), default=MEGABYTES, show_default=True,
+                     metavar="MB", help="Room for the texts of all cases; the longest are cut, visibly, to fit."),
+        json_option(),
+    ],
+    help="A run as one HTML file: results, figures, every case, and what a paper must state of it.",
+)  # fmt: skip

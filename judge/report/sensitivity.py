@@ -1,0 +1,57 @@
+"""How results move with choices that could have been made otherwise, as a section of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from judge.report.tables import number
+
+
+@dataclass(frozen=True, slots=True)
+class SectionTable:
+    """A table of the section; the first column heads its rows."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What the template block `sensitivity.html.j2` shows."""
+
+    sentences: tuple[str, ...]
+    tables: tuple[SectionTable, ...]
+
+
+def sensitivity_section(data: Mapping[str, Any] | None) -> Section | None:
+    """The section, or None where there is nothing to say.
+
+    Args:
+        data: ``{"sentences": [text, …], "tables": [{"title": …, "columns": [text, …], "rows": [[cell, …], …]}, …]}``;
+            either key may be missing. A cell is a text, a number or None.
+
+    Raises:
+        ValueError: a row has not as many cells as there are columns.
+    """
+    if not data:
+        return None
+    tables = tuple(_table(table) for table in data.get("tables", ()))
+    sentences = tuple(data.get("sentences", ()))
+    return Section(sentences, tables) if sentences or tables else None
+
+
+def _table(table: Mapping[str, Any]) -> SectionTable:
+    columns = tuple(table["columns"])
+    rows = tuple(tuple(_cell(cell) for cell in row) for row in table["rows"])
+    if any(len(row) != len(columns) for row in rows):
+        raise ValueError(f"the table {table['title']!r} has rows of other lengths than its {len(columns)} columns")
+    return SectionTable(table["title"], columns, rows)
+
+
+def _cell(cell: Any) -> str:
+    if isinstance(cell, float) or cell is None:
+        return number(cell)
+    return str(cell)
