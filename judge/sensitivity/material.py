@@ -1,0 +1,340 @@
+"""The runs, judges and scores that a sensitivity report is made from; read once, never written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal
+
+from judge.benchmark import Benchmark, Case, JudgedBenchmark
+from judge.errors import RunError, SpecError
+from judge.judgements import UnitJudgements
+from judge.metrics.reasoning import REASONING
+from judge.metrics.signature import Metric
+from judge.outcome import Outcome, Scored, Unscored
+from judge.runs.annotating import PERSON
+from judge.runs.judge_comparison import Refused, other_texts, refusals
+from judge.runs.judged import signed, splitters_of
+from judge.runs.paneling import PANEL, outdated
+from judge.runs.scoring import judged
+from judge.runs.store import RunStore, StoredUnit, benchmark_of, open_run
+from judge.sensitivity.settings import differing
+from judge.settings import JudgeSpec, RunSpec
+
+#: Of the draws for intervals, and how many.
+SEED, RESAMPLES = 20251130, 2000
+
+JudgeKind = Literal["model", "person", "panel", "imported"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A judge, the same in every run in which it has this name here.
+
+    Attributes:
+        name: as shown; a judge with other settings under the same name has another one.
+        kind: where its labels are from; of imported ones it is not known whether a person gave them.
+        spec: its settings; None where there are none.
+        members: of a panel.
+    """
+
+    name: str
+    kind: JudgeKind
+    spec: JudgeSpec | None = None
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One run: a model under test, and what judges said of its outputs.
+
+    Attributes:
+        name: of the model, with the folder where several runs are of models with the same name.
+        said: judge -> unit key -> what it said.
+        facts: judge -> what the run knows of it.
+        outdated: panels whose judges have said something else since.
+    """
+
+    name: str
+    folder: Path
+    spec: RunSpec
+    benchmark: JudgedBenchmark
+    cases: Mapping[str, Case]
+    units: tuple[StoredUnit, ...]
+    said: Mapping[str, Mapping[str, UnitJudgements]]
+    facts: Mapping[str, Mapping[str, Any]]
+    outdated: tuple[str, ...] = ()
+
+    @cached_property
+    def clusters(self) -> dict[str, str]:
+        """Unit key -> cluster."""
+        return {stored.unit.key: self.cases[stored.unit.case].cluster for stored in self.units}
+
+    @cached_property
+    def cluster_of_case(self) -> dict[str, str]:
+        """Case id -> cluster."""
+        return {case.id: case.cluster for case in self.cases.values()}
+
+    def within(self, setting: str) -> list[StoredUnit]:
+        """The units of a setting."""
+        return [stored for stored in self.units if stored.unit.setting == setting]
+
+    def metrics(self, setting: str) -> tuple[Metric, ...]:
+        """The judged metrics of a setting, not signed by any judge."""
+        return self.benchmark.judged_metrics(setting, self.spec.options)
+
+    def signed(self, metric: Metric, judge: str) -> Metric:
+        return signed(metric, self.facts[judge], splitters_of(self.said[judge]))
+
+    @cached_property
+    def outcomes(self) -> dict[str, dict[str, Mapping[str, Outcome]]]:
+        """Judge -> unit key -> metric -> outcome, for every unit."""
+        return {
+            judge: {stored.unit.key: self.outcome(stored, said.get(stored.unit.key)) for stored in self.units}
+            for judge, said in self.said.items()
+        }
+
+    def outcome(self, stored: StoredUnit, said: UnitJudgements | None) -> Mapping[str, Outcome]:
+        """What one unit gets by what is said of it."""
+        setting = stored.unit.setting
+        if said is None:
+            return {metric.name: Unscored("not_judged") for metric in self.metrics(setting)}
+        return self.benchmark.score_judged(self.cases[stored.unit.case].record, setting, self.spec.options, said)
+
+    def values(self, setting: str, metric: str, judge: str) -> dict[str, float]:
+        """Unit key -> value, for the units that have one."""
+        found = ((stored.unit.key, self.outcomes[judge][stored.unit.key][metric]) for stored in self.within(setting))
+        return {unit: outcome.value for unit, outcome in found if isinstance(outcome, Scored)}
+
+    def by_case(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Case id -> mean of its units' values."""
+        sums: dict[str, list[float]] = {}
+        for unit, value in values.items():
+            sums.setdefault(self.case_of[unit], []).append(value)
+        return {case: sum(of_case) / len(of_case) for case, of_case in sums.items()}
+
+    @cached_property
+    def case_of(self) -> dict[str, str]:
+        """Unit key -> case id."""
+        return {stored.unit.key: stored.unit.case for stored in self.units}
+
+    @cached_property
+    def refused(self) -> dict[tuple[str, frozenset[str]], str]:
+        """Metric and pair of judges -> why the metric is not compared between them, where it is not."""
+        every = [*refusals(self.said), *other_texts(self.facts), *self._other_sources()]
+        return {(one.metric, frozenset(one.judges)): one.why for one in every}
+
+    def _other_sources(self) -> Iterator[Refused]:
+        """As `other_texts`, by what is known of the units: panels have no settings of their own."""
+        sources = {judge: {one.facts["source"] for one in of.values() if "source" in one.facts}
+                   for judge, of in self.said.items()}  # fmt: skip
+        for a, b in combinations(sources, 2):
+            if sources[a] and sources[b] and sources[a] != sources[b]:
+                told = " and ".join(", ".join(sorted(sources[judge])) for judge in (a, b))
+                yield from (Refused(metric.name, (a, b), f"they judged {told}") for metric in REASONING)
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Everything that is compared.
+
+    Attributes:
+        people: names of the judges that are people, known or said to be.
+        force: whether what is not comparable is compared all the same.
+    """
+
+    benchmark: Benchmark
+    candidates: tuple[Candidate, ...]
+    judges: Mapping[str, Judge]
+    people: frozenset[str]
+    force: bool = False
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Of all runs, in order."""
+        return tuple(dict.fromkeys(setting for one in self.candidates for setting in one.spec.settings))
+
+    def within(self, setting: str) -> Iterator[tuple[Candidate, Metric]]:
+        """Every metric of a setting, for every run that has it."""
+        here = [one for one in self.candidates if setting in one.spec.settings]
+        metrics = {metric.name: metric for one in here for metric in one.metrics(setting)}
+        for metric in metrics.values():
+            yield from ((one, metric) for one in here if metric.name in {own.name for own in one.metrics(setting)})
+
+    def refused(self, candidate: Candidate, metric: str, pair: Iterable[str]) -> str:
+        """Why a metric is not compared between two judges; empty where it is."""
+        return "" if self.force else candidate.refused.get((metric, frozenset(pair)), "")
+
+
+def load(folders: Sequence[Path], judges: Sequence[str], people: Sequence[str], *, force: bool = False) -> Material:
+    """Read runs and what judges said of them.
+
+    Args:
+        judges: names; empty for all.
+        people: names of judges that are people, besides those known to be.
+
+    Raises:
+        RunError: a folder is no run, the runs are not of the same cases, or there is nothing to compare.
+        SpecError: a name is not there, or the benchmark has no judged metrics.
+    """
+    stores = opened(folders)
+    try:
+        benchmark = benchmark_of(stores[0])
+        check_same_data(stores, force=force)
+        known = [store.judging.judges() for store in stores]
+        cases = [store.cases() for store in stores]
+        names = _names(known, [store.folder for store in stores], [frozenset(of_run) for of_run in cases])
+        chosen = _chosen(names, judges)
+        models = model_names([store.spec() for store in stores], [store.folder for store in stores])
+        candidates = [
+            _candidate(
+                store, judged(benchmark), model, of_run, {own: shown for own, shown in named.items() if shown in chosen}
+            )
+            for store, model, of_run, named in zip(stores, models, cases, names, strict=True)
+        ]
+    finally:
+        for store in stores:
+            store.close()
+    found = {shown: _judge(shown, of_run[own]) for of_run, named in zip(known, names, strict=True)
+             for own, shown in named.items() if shown in chosen}  # fmt: skip
+    return Material(benchmark, tuple(candidates), found, _people(found, people), force)
+
+
+def opened(folders: Sequence[Path]) -> list[RunStore]:
+    """The runs, each once; the folder that was given twice is named."""
+    twice = [folder for folder, count in Counter(folder.resolve() for folder in folders).items() if count > 1]
+    if twice:
+        raise SpecError(f"{twice[0]} was given twice; name each run once")
+    stores: list[RunStore] = []
+    try:
+        for folder in folders:
+            stores.append(open_run(folder, write=False))
+    except RunError:
+        for store in stores:
+            store.close()
+        raise
+    return stores
+
+
+def check_same_data(stores: Sequence[RunStore], *, force: bool = False) -> None:
+    """Refuse runs that are not of the same cases.
+
+    Args:
+        force: let other data of the same benchmark pass.
+
+    Raises:
+        RunError: the first of them that differs, and in what.
+    """
+    first = stores[0].spec()
+    for store in stores[1:]:
+        spec = store.spec()
+        if spec.benchmark != first.benchmark:
+            raise RunError(
+                f"{stores[0].folder} is a run of {first.benchmark}, {store.folder} one of {spec.benchmark}; "
+                "name runs of one benchmark"
+            )
+        if spec.data_hash != first.data_hash and not force:
+            raise RunError(
+                f"{stores[0].folder} and {store.folder} were made from other data files of {first.benchmark} "
+                f"(hash {first.data_hash[:8]} and {spec.data_hash[:8]}), so that the same id may be another case; "
+                "--force compares them all the same"
+            )
+
+
+def model_names(specs: Sequence[RunSpec], folders: Sequence[Path]) -> list[str]:
+    """Names of the models under test, no two alike: with as much of the folder's path as tells them apart."""
+    plain = [spec.model.name for spec in specs]
+    named = list(plain)
+    for depth in (1, 2, max(len(folder.resolve().parts) for folder in folders)):
+        named = [
+            f"{name} ({'/'.join(folder.resolve().parts[-depth:])})" if named.count(shown) > 1 else shown
+            for name, shown, folder in zip(plain, named, folders, strict=True)
+        ]
+    return named
+
+
+def _candidate(
+    store: RunStore, benchmark: JudgedBenchmark, name: str, cases: Mapping[str, Case], judges: Mapping[str, str]
+) -> Candidate:
+    facts, spec = store.judging.judges(), store.spec()
+    return Candidate(
+        name=name,
+        folder=store.folder,
+        spec=spec,
+        benchmark=benchmark,
+        cases=cases,
+        units=tuple(store.units(with_transcripts=spec.epochs > 1)),
+        said={shown: store.judging.judged(own) for own, shown in judges.items()},
+        facts={shown: facts[own] for own, shown in judges.items()},
+        outdated=tuple(shown for own, shown in judges.items() if outdated(store, own)),
+    )
+
+
+# -- who judges --------------------------------------------------------------------------------------------------------
+
+
+def _names(
+    known: Sequence[Mapping[str, Mapping[str, Any]]], folders: Sequence[Path], cases: Sequence[frozenset[str]]
+) -> list[dict[str, str]]:
+    """For each run, own name of a judge -> the name shown: judges with one name but other settings have several."""
+    variants: dict[str, list[tuple[Mapping[str, Any], frozenset[str]]]] = {}
+    for of_run, ids in zip(known, cases, strict=True):
+        for own, facts in of_run.items():
+            there = variants.setdefault(own, [])
+            if not any(same_judge(facts, other, same_cases=ids == others) for other, others in there):
+                there.append((facts, ids))
+    return [
+        {own: own if len(variants[own]) == 1 else f"{own} ({folder.name})" for own in of_run}
+        for of_run, folder in zip(known, folders, strict=True)
+    ]
+
+
+def same_judge(a: Mapping[str, Any], b: Mapping[str, Any], *, same_cases: bool) -> bool:
+    """Whether two judges of one name are the same; of imported labels only the name is known.
+
+    Args:
+        a, b: facts of them.
+        same_cases: of their runs; if not, hashes over the reference steps of all cases differ anyway.
+    """
+    if ("spec" in a) != ("spec" in b) or a.get("source") != b.get("source"):
+        return False
+    if "spec" not in a:
+        return all(a.get(field) == b.get(field) for field in ("rule", "judges")) if a.get("source") == PANEL else True
+    ours, theirs = JudgeSpec.model_validate(a["spec"]), JudgeSpec.model_validate(b["spec"])
+    if not same_cases and ours.reference == theirs.reference:
+        theirs = theirs.model_copy(update={"reference_hash": ours.reference_hash})
+    return not differing(ours, theirs)
+
+
+def _judge(name: str, facts: Mapping[str, Any]) -> Judge:
+    source = facts.get("source")
+    if "spec" in facts:
+        return Judge(name, "model", JudgeSpec.model_validate(facts["spec"]))
+    if source == PANEL:
+        return Judge(name, "panel", members=tuple(facts["judges"]))
+    return Judge(name, "person" if source == PERSON else "imported")
+
+
+def _chosen(names: Sequence[Mapping[str, str]], wanted: Sequence[str]) -> set[str]:
+    there = dict.fromkeys(shown for of_run in names for shown in of_run.values())
+    if not there:
+        raise RunError("none of these runs has been judged; do so with medjudge judge or medjudge import-judgements")
+    if not wanted:
+        return set(there)
+    own = {(own, shown) for of_run in names for own, shown in of_run.items()}
+    for name in wanted:
+        if not any(name in pair for pair in own):
+            raise SpecError(f"--judges: no judge is named {name!r}; there are: {', '.join(there)}")
+    return {shown for own_name, shown in own if {own_name, shown} & set(wanted)}
+
+
+def _people(judges: Mapping[str, Judge], said: Sequence[str]) -> frozenset[str]:
+    for name in said:
+        if name not in judges or judges[name].kind not in ("person", "imported"):
+            there = ", ".join(one.name for one in judges.values() if one.kind in ("person", "imported")) or "none"
+            raise SpecError(f"--people: there are no labels by a person named {name!r}; there may be: {there}")
+    return frozenset({*said, *(one.name for one in judges.values() if one.kind == "person")})

@@ -1,0 +1,207 @@
+"""Models on the same cases: paired tests by hand and by other libraries, and what is not compared."""
+
+from __future__ import annotations
+
+import json
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import CHECKOUT, Command
+from tests.medrbench.synthetic_judge import SyntheticJudge
+from tests.runs.labelled import accuracy, cases, data_of, labelled, steps
+from tests.runs.test_sensitivity_judges import judge, outputs
+from tests.server import ModelServer, Reply, Request
+
+N = 20
+
+
+def solved(*numbers: int, n: int = N) -> dict[str, bool]:
+    return {case: number in numbers for number, case in enumerate(cases(n))}
+
+
+def runs_of(tmp_path: Path, **by_model: dict[str, bool]) -> list[Path]:
+    """One run a model; labels by the judge x."""
+    data = data_of(tmp_path / "data", N)
+    for model, labels in by_model.items():
+        accuracy(tmp_path / model, data, model, {"x": labels})
+    return [tmp_path / model for model in by_model]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[Path]:
+    """Of 20 cases both solve 4, the first alone 9, the second alone 2, neither 5."""
+    return runs_of(tmp_path, alpha=solved(*range(13)), beta=solved(*range(4), 13, 14))
+
+
+def report(cli: Command, *arguments: object) -> dict[str, Any]:
+    ran = cli("compare", *arguments, "--json")
+    assert ran.code == 0, ran.err
+    return dict(ran.json)
+
+
+def pair(found: dict[str, Any], metric: str = "accuracy") -> dict[str, Any]:
+    (row,) = [test for test in found["settings"][0]["tests"] if test["metric"] == metric]
+    return dict(row)
+
+
+def test_wins_differences_and_mcnemar_by_hand(cli: Command, runs: list[Path]) -> None:
+    row = pair(report(cli, *runs, "--judge", "x"))
+    assert row["models"] == ["alpha", "beta"]
+    assert row["means"] == [13 / 20, 6 / 20]
+    assert row["difference"] == pytest.approx(7 / 20)
+    assert (row["wins"], row["ties"], row["losses"], row["win_rate"]) == (9, 9, 2, pytest.approx((9 + 4.5) / 20))
+    exact = 2 * sum(comb(11, k) for k in range(3)) / 2**11
+    assert row["mcnemar"]["p_exact"] == pytest.approx(exact)
+    assert (row["mcnemar"]["first_only"], row["mcnemar"]["second_only"]) == (9, 2)
+    low, high = row["interval"]
+    assert 0 < low < 7 / 20 < high
+    assert row["p"] < 0.05
+    # the least difference found with probability .8: (1.960 + 0.842) s / sqrt(n) of the paired differences, n - 1 in s
+    mean = 7 / 20
+    variance = (9 * (1 - mean) ** 2 + 2 * (-1 - mean) ** 2 + 9 * mean**2) / (N - 1)
+    assert row["detectable"]["difference"] == pytest.approx((1.959964 + 0.841621) * (variance / N) ** 0.5)
+
+
+def test_cases_that_either_lacks_are_counted_apart(cli: Command, tmp_path: Path) -> None:
+    """Given a second model of which 5 of 20 cases have no label, then the headline is of 15."""
+    few = {case: label for case, label in solved(*range(4)).items() if int(case[1:]) < 15}
+    data = data_of(tmp_path / "data", N)
+    accuracy(tmp_path / "alpha", data, "alpha", {"x": solved(*range(13))})
+    accuracy(tmp_path / "beta", data, "beta", {"whole": solved(), "x": few})
+    found = report(cli, tmp_path / "alpha", tmp_path / "beta", "--judge", "x")
+    row = pair(found)
+    assert (row["n"], row["n_either_lacks"], row["n_missing"]) == (15, 5, {"alpha": 0, "beta": 5})
+    assert row["means"] == [pytest.approx(13 / 15), pytest.approx(4 / 15)]
+    (gone,) = [one for one in found["settings"][0]["unscored"] if one["metric"] == "accuracy"]
+    assert (gone["counts"], gone["n_cases"]) == ({"alpha": 0, "beta": 5}, 20)
+    assert gone["compared"]["difference"] == pytest.approx(-5 / 20)
+    means = {one["model"]: one for one in found["settings"][0]["means"] if one["metric"] == "accuracy"}
+    assert (means["alpha"]["mean"], means["beta"]["mean"]) == (13 / 20, pytest.approx(4 / 15))
+    shown = " ".join(cli("compare", tmp_path / "alpha", tmp_path / "beta", "--judge", "x").out.split())
+    assert "15 of 20" in shown
+    assert "not_judged 5" in shown
+
+
+def test_p_values_are_corrected_for_all_metrics_of_a_setting(cli: Command, tmp_path: Path) -> None:
+    data, runs = data_of(tmp_path / "data", N), [tmp_path / "a", tmp_path / "b"]
+    for run, model, good in zip(runs, ("a", "b"), (18, 6), strict=True):
+        labelled(run, data, "x", [
+            steps(case, model, {"S.": "Reasoning" if n < good else "Citation"}, {"R.": (n * 7) % 20 < good - 3})
+            for n, case in enumerate(cases(N))
+        ])  # fmt: skip
+    found = report(cli, *runs, "--judge", "x")["settings"][0]
+    tests = sorted((test["p"], test["p_holm"]) for test in found["tests"])
+    assert found["n_tests"] == len(tests) == 3
+    expected, largest = [], 0.0
+    for place, (p, _) in enumerate(tests):
+        largest = max(largest, min(1.0, (3 - place) * p))
+        expected.append(pytest.approx(largest))
+    assert [adjusted for _, adjusted in tests] == expected
+    alone = report(cli, *runs, "--judge", "x", "--metric", "efficiency")["settings"][0]
+    assert [(test["metric"], test["p_holm"]) for test in alone["tests"]] == [("efficiency", alone["tests"][0]["p"])]
+
+
+def test_three_models_are_compared_in_pairs(cli: Command, tmp_path: Path) -> None:
+    runs = runs_of(tmp_path, a=solved(*range(13)), b=solved(*range(9)), c=solved(*range(5)))
+    rows = [test for test in report(cli, *runs, "--judge", "x")["settings"][0]["tests"] if test["metric"] == "accuracy"]
+    assert [(row["models"], row["wins"]) for row in rows] == [(["a", "b"], 4), (["a", "c"], 8), (["b", "c"], 4)]
+    assert all(row["p_holm"] >= row["p"] for row in rows)
+
+
+def test_the_mean_of_each_model_is_that_of_score(cli: Command, tmp_path: Path) -> None:
+    runs = runs_of(tmp_path, a=solved(*range(13)), b=solved(*range(9)))
+    found = report(cli, *runs, "--judge", "x")["settings"][0]["means"]
+    own = cli("score", runs[0], "--judge", "x", "--json").json["settings"][0]["metrics"]["accuracy"]
+    (row,) = [one for one in found if (one["model"], one["metric"]) == ("a", "accuracy")]
+    assert {name: row[name] for name in own if name != "maximum"} == {n: v for n, v in own.items() if n != "maximum"}
+
+
+def test_a_case_counts_once_by_the_mean_of_its_epochs(cli: Command, tmp_path: Path) -> None:
+    """Given a model that is right on one of three cases in the first epoch only, then it gains 1/2 of 1 case of 3."""
+    data = CHECKOUT / "fixtures/medrbench"
+    (case, *_), texts = read_cases(data)
+    answer, asked = texts[case]["generate_case"]["diagnosis_results"], []
+
+    def script(request: Request) -> Reply:
+        asked.append(request.text)
+        first = asked.count(request.text) == 1 and texts[case]["generate_case"]["case_summary"][:80] in request.text
+        right = first and request.body["model"] == "test-model"
+        return Reply(content=f"### Answer:\n{answer if right else 'Gout'}")
+
+    runs = [tmp_path / "some", tmp_path / "none"]
+    with ModelServer(script, models=["test-model", "other-model"]) as server:
+        for run, model in zip(runs, ("test-model", "other-model"), strict=True):
+            ran = cli("run", "medrbench", "--model", f"{server.url}#{model}", "--data", data, "--setting", "oracle",
+                      "--out", run, "--epochs", "2")  # fmt: skip
+            assert ran.code == 0, ran.err
+    row = pair(report(cli, *runs), "exact")
+    assert (row["n"], row["difference"]) == (3, pytest.approx(0.5 / 3))
+
+
+def read_cases(data: Path) -> tuple[list[str], dict[str, Any]]:
+    texts = json.loads((data / "diagnosis_3_cases_with_rare_disease_1.json").read_text(encoding="utf-8"))
+    return list(texts), texts
+
+
+def test_runs_that_are_not_of_the_same_cases_or_settings_are_refused(
+    cli: Command, runs: list[Path], tmp_path: Path
+) -> None:
+    other = data_of(tmp_path / "other", N + 1)
+    accuracy(tmp_path / "gamma", other, "gamma", {"x": solved(n=N + 1)})
+    assert "made from other data files" in cli("compare", runs[0], tmp_path / "gamma", "--judge", "x").sentence
+    assert cli("compare", runs[0], tmp_path / "gamma", "--judge", "x", "--force").code == 0
+    assert "name at least two" in cli("compare", runs[0]).sentence
+    assert "has no judgements by 'nobody'" in cli("compare", *runs, "--judge", "nobody").sentence
+    wrong = cli("compare", *runs, "--judge", "x", "--metric", "speed").sentence
+    assert "there is no such metric in these runs; there are: exact, accuracy" in wrong
+    assert "nothing in these runs can be compared" in cli("compare", *runs).sentence
+
+
+def test_numbers_with_other_signatures_are_not_compared_unless_forced(cli: Command, tmp_path: Path) -> None:
+    """Given outputs of two models, judged under one name by other protocols, then the judge is not the same."""
+    runs = [outputs(cli, tmp_path / model, model, "Gout") for model in ("a", "b")]
+    with ModelServer(SyntheticJudge(), models=["judge-model"]) as server:
+        for run, protocol in zip(runs, ("per-step", "batched"), strict=True):
+            judge(cli, server, run, "j", "--judge-protocol", protocol)
+    said = cli("compare", *runs, "--judge", "j").sentence
+    assert "j is not the same judge in" in said
+    assert "(other protocol)" in said
+    forced = report(cli, *runs, "--judge", "j", "--force")
+    assert pair(forced)["n"] == 3
+    plain = report(cli, *runs)
+    assert [test["metric"] for test in plain["settings"][0]["tests"]] == ["exact"]
+
+
+def test_what_else_differs_between_the_runs_is_said(cli: Command, tmp_path: Path) -> None:
+    runs = [tmp_path / "cold", tmp_path / "warm"]
+    with ModelServer(Reply(content="### Answer:\nGout")) as server:
+        for run, temperature in zip(runs, ("0", "1"), strict=True):
+            ran = cli("run", "medrbench", "--model", server.spec, "--data", CHECKOUT / "fixtures/medrbench",
+                      "--setting", "oracle", "--out", run, "--temperature", temperature)  # fmt: skip
+            assert ran.code == 0, ran.err
+    found = report(cli, *runs)
+    names = [one["model"] for one in found["models"]]
+    assert [name.rpartition(" ")[2] for name in names] == ["(cold)", "(warm)"]
+    assert found["notes"] == [f"generation.temperature is 0.0 for {names[0]}, 1.0 for {names[1]}"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_number_is_cut_whatever_the_width(
+    cli: Command, runs: list[Path], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = cli("compare", *runs, "--judge", "x").out
+    assert max(map(len, out.splitlines())) <= width
+    assert "…" not in out
+    for cell in ("+0.350", "9 / 9 / 2", "0.065 (9 : 2)", "detectable"):
+        assert cell in out
+
+
+def test_the_page_holds_the_tables(cli: Command, runs: list[Path], tmp_path: Path) -> None:
+    assert cli("compare", *runs, "--judge", "x", "--html", tmp_path / "page.html").code == 0
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "+0.350" in text
+    assert "<script" not in text
