@@ -16,9 +16,13 @@ demo: $(VENV)/.demo
 		--data fixtures/medrbench --setting oracle --setting one_turn --setting free_turn --out runs/demo/medrbench
 	$(VENV)/bin/medjudge run medrbench --model replay:fixtures/medrbench/treatment.recording.jsonl \
 		--data fixtures/medrbench --setting treatment --out runs/demo/treatment
+	$(VENV)/bin/medjudge judge runs/demo/medrbench --judge replay:fixtures/medrbench/strict-judge.recording.jsonl \
+		--judge-protocol batched > /dev/null
 	$(VENV)/bin/medjudge judge runs/demo/medrbench --judge replay:fixtures/medrbench/judge.recording.jsonl \
 		--judge-protocol batched
+	$(VENV)/bin/medjudge report runs/demo/medrbench --html runs/demo/report.html
 	@echo
+	@echo "runs/demo/report.html has all of MedR-Bench, with two judges; so has: $(VENV)/bin/medjudge sensitivity runs/demo/medrbench"
 	@echo "The replies and judgements above are synthetic and replayed from fixtures/. To ask a real model:"
 	@echo "  $(VENV)/bin/medjudge data fetch embedded        # a small model that runs here, no key (about 100 MB)"
 	@echo "  $(VENV)/bin/medjudge run caremedeval --model embedded --data fixtures/caremedeval --context none"

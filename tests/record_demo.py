@@ -22,7 +22,7 @@ from tests.medrbench.synthetic_judge import SyntheticJudge
 from tests.server import ModelServer, Reply, Request
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-DOCTOR, EXAMINER, JUDGE = "synthetic-doctor", "synthetic-examiner", "synthetic-judge"
+DOCTOR, EXAMINER = "synthetic-doctor", "synthetic-examiner"
 #: Written into the recordings in place of the test server's changing port.
 URL = "http://127.0.0.1:8000/v1"
 
@@ -46,6 +46,26 @@ JUDGED: Mapping[str, Mapping[str, Any]] = {
     },
 }
 
+#: A second opinion: it asks for more before it takes a reference step as found.
+STRICT: Mapping[str, Mapping[str, Any]] = {
+    "effectiveness": {
+        "Again, the high thyroid-stimulating": "repetition",
+        "As the ultrasound shows no nodules": "redundancy",
+        "The basic tests come first": "redundancy",
+        "The normal CT of the head": "redundancy",
+        "The values have not changed": "repetition",
+        "Vitiligo and a mother": "citation",
+    },
+    "factuality": {"usual in every thrombotic microangiopathy": "wrong", "the classic picture of consumption": "wrong"},
+    "outcome": {"Hashimoto thyroiditis with overt": "wrong"},
+}
+
+#: Name of the recording, and of the model behind "synthetic-" -> the judge.
+JUDGES: Mapping[str, SyntheticJudge] = {
+    "judge": SyntheticJudge(JUDGED),
+    "strict-judge": SyntheticJudge(STRICT, share=0.6),
+}
+
 Script = Callable[[Request], Reply]
 
 
@@ -56,7 +76,8 @@ def main() -> None:
     settings = [word for setting in diagnosis for word in ("--setting", setting)]
     record("medrbench", medrbench(diagnosis), "demo.recording.jsonl", *settings, "--examiner", f"URL#{EXAMINER}")
     record("medrbench", medrbench(["treatment"]), "treatment.recording.jsonl", "--setting", "treatment")
-    record_judge("medrbench", "demo.recording.jsonl", "judge.recording.jsonl", settings, JUDGED)
+    for name, judge in JUDGES.items():
+        record_judge("medrbench", "demo.recording.jsonl", name, judge, settings)
 
 
 def record(benchmark: str, script: Script, name: str, *options: str) -> None:
@@ -71,19 +92,16 @@ def record(benchmark: str, script: Script, name: str, *options: str) -> None:
         write_sorted(file, server.url)
 
 
-def record_judge(
-    benchmark: str, doctor: str, name: str, settings: Sequence[str], verdicts: Mapping[str, Mapping[str, Any]]
-) -> None:
-    """A judge of the run that a recording replays; its exchanges become fixtures/<benchmark>/<name>."""
-    file = FIXTURES / benchmark / name
+def record_judge(benchmark: str, doctor: str, name: str, judge: SyntheticJudge, settings: Sequence[str]) -> None:
+    """A judge of the run that a recording replays; its exchanges become fixtures/<benchmark>/<name>.recording.jsonl."""
+    file = FIXTURES / benchmark / f"{name}.recording.jsonl"
     file.unlink(missing_ok=True)
-    judge = SyntheticJudge(verdicts)
-    with ModelServer(judge, models=[JUDGE]) as server, tempfile.TemporaryDirectory() as folder:
+    with ModelServer(judge, models=[f"synthetic-{name}"]) as server, tempfile.TemporaryDirectory() as folder:
         run = str(Path(folder) / "run")
         medjudge = [sys.executable, "-m", "medjudge"]
         played = ["run", benchmark, "--model", f"replay:{FIXTURES / benchmark / doctor}", "--data",
                   str(FIXTURES / benchmark), *settings, "--out", run]  # fmt: skip
-        judged = ["judge", run, "--judge", f"{server.url}#{JUDGE}", "--judge-name", JUDGE,
+        judged = ["judge", run, "--judge", f"{server.url}#synthetic-{name}", "--judge-name", f"synthetic-{name}",
                   "--judge-protocol", "batched", "--connections", "1", "--record", str(file)]  # fmt: skip
         subprocess.run([*medjudge, *played], check=True)
         subprocess.run([*medjudge, *judged], check=True)

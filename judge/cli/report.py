@@ -56,9 +56,21 @@ def _document(run_dir: Path, wanted: Wanted) -> Document:
 
     store = open_run(run_dir, write=False)
     try:
-        return build_document(store, benchmark_of(store), wanted)
+        judges = [name for name in store.judging.judges() if not wanted.judges or name in wanted.judges]
+        moved = _sensitivity(run_dir, tuple(judges)) if len(judges) > 1 else None
+        return build_document(store, benchmark_of(store), wanted, sensitivity=moved)
     finally:
         store.close()
+
+
+def _sensitivity(run_dir: Path, judges: tuple[str, ...]) -> dict[str, Any]:
+    """How much of the results is the judge, where there are several."""
+    from judge.report.sensitivity_summary import summary
+    from judge.report.sensitivity_tables import section
+    from judge.sensitivity import load, sensitivity
+
+    found = sensitivity(load((run_dir,), judges, (), force=False))
+    return section(found, summary(found))
 
 
 def _written(document: Document, html: Path | None, folder: Path | None) -> list[str]:

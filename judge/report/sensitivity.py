@@ -11,11 +11,16 @@ from judge.report.tables import number
 
 @dataclass(frozen=True, slots=True)
 class SectionTable:
-    """A table of the section; the first column heads its rows."""
+    """A table of the section; the first column heads its rows.
+
+    Attributes:
+        labels: how many columns say what a row is about; the others are numbers.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    labels: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +35,8 @@ def sensitivity_section(data: Mapping[str, Any] | None) -> Section | None:
     """The section, or None where there is nothing to say.
 
     Args:
-        data: ``{"sentences": [text, …], "tables": [{"title": …, "columns": [text, …], "rows": [[cell, …], …]}, …]}``;
-            either key may be missing. A cell is a text, a number or None.
+        data: ``{"sentences": [text, …], "tables": [{"title": …, "columns": [text, …], "labels": 1, "rows": [[cell, …],
+            …]}, …]}``; either key may be missing, and so may ``labels``. A cell is a text, a number or None.
 
     Raises:
         ValueError: a row has not as many cells as there are columns.
@@ -48,7 +53,7 @@ def _table(table: Mapping[str, Any]) -> SectionTable:
     rows = tuple(tuple(_cell(cell) for cell in row) for row in table["rows"])
     if any(len(row) != len(columns) for row in rows):
         raise ValueError(f"the table {table['title']!r} has rows of other lengths than its {len(columns)} columns")
-    return SectionTable(table["title"], columns, rows)
+    return SectionTable(table["title"], columns, rows, int(table.get("labels", 1)))
 
 
 def _cell(cell: Any) -> str:

@@ -75,7 +75,8 @@ class Sheet:
     def data(self) -> dict[str, Any]:
         """As `judge.report.sensitivity.sensitivity_section` takes it."""
         title = f"{self.title}. {self.note}" if self.note else self.title
-        return {"title": title, "columns": list(self.columns), "rows": [list(row) for row in self.rows]}
+        rows = [list(row) for row in self.rows]
+        return {"title": title, "columns": list(self.columns), "labels": self.labels, "rows": rows}
 
 
 def sheet(
@@ -96,7 +97,7 @@ def print_sheets(sheets: Iterable[Sheet], out: Console) -> None:
             continue
         numbers = list(range(one.labels, len(one.columns)))
         if sum(_label_widths(one)) + _needed(one, numbers) + _GAP * (one.labels - 1) <= out.width:
-            out.print(_flat(one))
+            out.print(_flat(one, out.width))
         else:
             for table in _trees(one, out.width):
                 out.print(table)
@@ -119,12 +120,18 @@ def _label_widths(one: Sheet) -> list[int]:
     return found
 
 
-def _flat(one: Sheet) -> Table:
+def _flat(one: Sheet, width: int) -> Table:
     table = _table(one)
-    for column, width in zip(one.columns, _label_widths(one), strict=False):
-        table.add_column(column, overflow="fold", min_width=width)
-    for column in one.columns[one.labels :]:
-        table.add_column(column, justify="right", no_wrap=True)
+    numbers = list(range(one.labels, len(one.columns)))
+    spare = width - sum(_label_widths(one)) - _needed(one, numbers) - _GAP * (one.labels - 1)
+    for place, least in enumerate(_label_widths(one)):
+        natural = max(len(row[place]) for row in (one.columns, *one.rows))
+        more = max(0, min(natural - least, spare))
+        spare -= more
+        table.add_column(one.columns[place], overflow="fold", width=least + more)  # exact: rich would cut numbers first
+    for place in numbers:
+        longest = max(len(row[place]) for row in (one.columns, *one.rows))
+        table.add_column(one.columns[place], justify="right", no_wrap=True, min_width=longest)
     before: tuple[str, ...] = ()
     for row in one.rows:
         names = row[: one.labels]

@@ -50,6 +50,7 @@ class SyntheticJudge:
     """
 
     verdicts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    share: float = SHARE
 
     def __call__(self, request: Request) -> Reply:
         if "cloudless sky" in request.prompt:  # the question by which the mode is found
@@ -70,7 +71,7 @@ class SyntheticJudge:
         return self.own("factuality", text, "correct")
 
     def match(self, text: str, reasoning: str) -> Any:
-        return self.own("match", text, len(words(text) & words(reasoning)) >= SHARE * len(words(text)))
+        return self.own("match", text, len(words(text) & words(reasoning)) >= self.share * len(words(text)))
 
     def outcome(self, answer: str, reference: str) -> Any:
         named = [name for name in _DIAGNOSES if name in reference.casefold()]
