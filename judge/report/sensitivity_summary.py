@@ -52,7 +52,7 @@ def _largest(report: Row) -> str:
     return (
         f"{lead} {row['title']}{_where(report, row)}: {number(a)} by {first} and {number(b)} by {second} on the "
         f"{counted(row['n_units'], 'unit')} that both scored ({signed(compared['difference'])}{interval}); "
-        f"{counted(flips['count'], 'score')} {'differs' if flips['count'] == 1 else 'differ'}, {percent(flips['share'])}."
+        f"{counted(flips['count'], 'score')} differ{'s' * (flips['count'] == 1)}, {percent(flips['share'])}."
     )
 
 
