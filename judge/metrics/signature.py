@@ -16,6 +16,7 @@ class Metric:
         version: raised whenever the same input would give another number.
         source: paper section, decree or library that defines it.
         range: smallest and largest value a case can get, used for bounds; None for counts without a largest one.
+        least: smallest value of such a count, which no interval goes below; None where there is none either.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Metric:
     version: int = 1
     source: str = ""
     range: tuple[float, float] | None = (0.0, 1.0)
+    least: float | None = None
 
     @property
     def signature(self) -> str:

@@ -248,12 +248,19 @@ def _matrix(setting: Mapping[str, Any], rules: Sequence[str]) -> Table:
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     table.add_column("metric", overflow="fold")
     for rule in rules:
-        table.add_column(rule.replace("_", " "), justify="right", no_wrap=True)
+        table.add_column(f"{rule.replace('_', ' ')}{_partial(setting, rule)}", justify="right", no_wrap=True)
     for name, metric in _shown(setting).items():
         cells = [setting["summaries"].get(f"{name}_{rule}") for rule in rules]
         if any(cells):
             table.add_row(metric["title"], *(_summary_cell(cell) for cell in cells))
     return table
+
+
+def _partial(setting: Mapping[str, Any], rule: str) -> str:
+    """Which groups a mean is over, where these are not all that are published."""
+    titles = (row["title"] for name, row in setting["summaries"].items() if name.endswith(f"_{rule}"))
+    over = next((title.partition("(only ")[2].partition(")")[0] for title in titles if "(only " in title), "")
+    return f" ({over.partition(';')[0]})" if over else ""
 
 
 def _summary_cell(summary: Mapping[str, Any] | None) -> str:

@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judge.benchmark import PENDING, Benchmark, Case, JudgedBenchmark, SummarisedBenchmark, Transcript, Unit
 from judge.errors import RunError, SpecError
@@ -20,7 +21,7 @@ from judge.runs.groups import in_order, summarised
 from judge.runs.judged import judge_warnings, shown_facts, signed, splitters_of
 from judge.runs.measuring import Measured, measured_in
 from judge.runs.store import RunStore, StoredUnit
-from judge.stats import FEW_CLUSTERS, bounds, clustered_mean, mean_interval
+from judge.stats import FEW_CLUSTERS, clustered_mean, mean_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +286,8 @@ def metric_summary(
         signature=metric.signature,
         mean=mean.mean,
         se=mean.se,
-        interval=mean_interval(values, clusters, metric.range).ends,
-        bounds=bounds(scored, len(outcomes) - len(scored), metric.range) if outcomes and metric.range else None,
+        interval=_interval(metric, values, clusters),
+        bounds=_bounds(metric, outcomes),
         maximum=maximum,
         n_scored=len(scored),
         n_unscored=len(outcomes) - len(scored),
@@ -295,6 +296,24 @@ def metric_summary(
         n_empty=sum(isinstance(outcome, Scored) and outcome.empty for _, outcome in outcomes),
         unscored=dict(Counter(o.reason for _, o in outcomes if isinstance(o, Unscored)).most_common()),
     )
+
+
+def _interval(metric: Metric, values: NDArray[np.float64], clusters: Sequence[str]) -> tuple[float, float] | None:
+    ends = mean_interval(values, clusters, metric.range).ends
+    return ends if ends is None or metric.least is None else (max(ends[0], metric.least), ends[1])
+
+
+def _bounds(metric: Metric, outcomes: Sequence[tuple[str, Outcome]]) -> tuple[float, float] | None:
+    """The mean if every unscored unit had got the lowest, or the highest, value; cases count once here as well."""
+    if not outcomes or metric.range is None:
+        return None
+    ends = []
+    for end in metric.range:
+        by_case: dict[str, list[float]] = defaultdict(list)
+        for case, outcome in outcomes:
+            by_case[case].append(outcome.value if isinstance(outcome, Scored) else end)
+        ends.append(fmean(fmean(of_case) for of_case in by_case.values()))
+    return ends[0], ends[1]
 
 
 def score_run(store: RunStore, benchmark: Benchmark, judge: str | None = None, *, keep: bool = False) -> dict[str, Any]:

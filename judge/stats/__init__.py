@@ -1,4 +1,4 @@
-"""Uncertainty and agreement: errors, intervals, bounds and coefficients that know about clusters and missing values."""
+"""Uncertainty and agreement: errors, intervals and coefficients that know about clusters and missing values."""
 
 from judge.stats.agreement import AgreementReport, Comparison, Confusion, agreement
 from judge.stats.corrected import Corrected, misclassification_corrected, prediction_powered, rogan_gladen
@@ -6,7 +6,7 @@ from judge.stats.correlation import Correlation, correlation
 from judge.stats.epochs import Components, EpochRate, all_of, any_of, mean_of_epochs, variance_components
 from judge.stats.estimates import REASONS, Estimate
 from judge.stats.intervals import FEW_CLUSTERS, Interval, few_clusters, mean_interval
-from judge.stats.means import Mean, bootstrap_interval, bounds, clustered_mean
+from judge.stats.means import Mean, bootstrap_interval, clustered_mean
 from judge.stats.multiple import Holm, holm
 from judge.stats.paired import McNemar, Paired, mcnemar, paired, pairwise
 from judge.stats.power import Detectable, clusters_needed, detectable_difference
@@ -37,7 +37,6 @@ __all__ = [
     "all_of",
     "any_of",
     "bootstrap_interval",
-    "bounds",
     "clustered_mean",
     "clusters_needed",
     "correlation",

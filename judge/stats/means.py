@@ -113,35 +113,6 @@ def bootstrap_interval(
     return float(low), float(high)
 
 
-def bounds(
-    scored_values: ArrayLike, n_unscored: int, range: tuple[float, float] = (0.0, 1.0)
-) -> tuple[float, float] | None:
-    """The mean if every unscored case had got the lowest value, and if it had got the highest.
-
-    Args:
-        scored_values: shape (n,), finite, within ``range``.
-        n_unscored: number of cases without a score.
-        range: smallest and largest value a case can get.
-
-    Returns:
-        ``(lowest, highest)``, or None if there are no cases at all.
-
-    Raises:
-        ValueError: a value is not finite or out of range, or ``n_unscored`` is negative.
-    """
-    low, high = range
-    scores = _finite(scored_values)
-    if n_unscored < 0:
-        raise ValueError(f"n_unscored must not be negative, got {n_unscored}")
-    if scores.size and (scores.min() < low - _TOLERANCE or scores.max() > high + _TOLERANCE):
-        raise ValueError(f"scores must lie in [{low}, {high}], got {scores.min()} to {scores.max()}")
-    n = scores.size + n_unscored
-    if n == 0:
-        return None
-    total = math.fsum(scores)
-    return (total + n_unscored * low) / n, (total + n_unscored * high) / n
-
-
 def _bca_tails(
     means: NDArray[np.float64], sums: NDArray[np.float64], sizes: NDArray[np.intp], tail: float
 ) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.conftest import Command
 from tests.medrbench.examinations import DATA, PURPURA, THYROID
 from tests.medrbench.synthetic_judge import SyntheticJudge
-from tests.record_demo import JUDGE, JUDGED
+from tests.record_demo import JUDGED
 from tests.server import ModelServer
 
 SCRIPT = "<script>window.hacked = 1; alert('hacked')</script>"
@@ -24,6 +24,8 @@ HOSTILE = (
     "### Answer:\nA </script><script>alert(3)</script> disease"
 )
 HOSTILE_MODEL = '"><script>window.hacked = 1</script>'
+#: The judge of the demo.
+JUDGE = "synthetic-judge"
 HOSTILE_JUDGE = "<img src=x onerror=alert(4)>"
 
 #: Longer than any text that a report keeps whole.

@@ -12,7 +12,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.stats import Mean, bootstrap_interval, bounds, clustered_mean
+from judge.stats import Mean, bootstrap_interval, clustered_mean
 
 unit = st.floats(0, 1)
 
@@ -66,7 +66,6 @@ def test_too_little_data_is_said_not_invented() -> None:
     assert clustered_mean([1.0, 0.0], ["a", "a"]) == Mean(0.5, None, 2, 1)
     assert bootstrap_interval([1.0, 0.0], ["a", "a"], seed=1) is None
     assert bootstrap_interval([], [], seed=1) is None
-    assert bounds([], 0) is None
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
@@ -75,8 +74,6 @@ def test_non_finite_values_are_refused(bad: float) -> None:
         clustered_mean([0.5, bad], ["a", "b"])
     with pytest.raises(ValueError, match="finite"):
         bootstrap_interval([0.5, bad], ["a", "b"], seed=0)
-    with pytest.raises(ValueError, match="finite"):
-        bounds([bad], 1)
 
 
 def test_wrong_shapes_and_settings_are_refused() -> None:
@@ -155,17 +152,3 @@ def test_bootstrap_memory_stays_bounded() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 75_000_000
-
-
-def test_bounds_worked_by_hand() -> None:
-    assert bounds([1.0, 0.5], 2) == (1.5 / 4, 3.5 / 4)
-    assert bounds([1.0, 0.5], 0) == (0.75, 0.75)
-    assert bounds([], 3) == (0.0, 1.0)
-    assert bounds([1.0], 1, (-1.0, 2.0)) == (0.0, 1.5)
-
-
-def test_bounds_refuse_what_cannot_be() -> None:
-    with pytest.raises(ValueError, match="negative"):
-        bounds([0.5], -1)
-    with pytest.raises(ValueError, match="must lie in"):
-        bounds([1.5], 0)
