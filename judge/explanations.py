@@ -11,7 +11,7 @@ This module is imported by benchmarks for every listing and must stay light.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
@@ -40,8 +40,11 @@ PROMPT = "explanation.v1"
 SCORE = "explanation_score"
 
 #: In the path of a label that no reading decided: which rule did.
-#: A person's label has `RUBRIC` instead: what the rule says there, whatever the person said.
+#: A person's label has `RUBRIC` instead: which rule decides there, whatever the person said.
 RULE, RUBRIC, WRONG_ANSWER, NO_EXPLANATION = "rule", "rubric", "wrong_answer", "no_explanation"
+
+#: What a rule gives. The metric counts this; a person's own label stays beside it, and agreement is of those.
+RULED: Mapping[str, Grade] = {WRONG_ANSWER: "0", NO_EXPLANATION: "0.5"}
 
 #: Why there is no label where a benchmark has nothing to measure an explanation against.
 NO_REFERENCE = "no_reference"
@@ -84,13 +87,18 @@ class Exhibit:
     def by_rule(self) -> Judgement | None:
         """The label that follows without reading the explanation; None if it has to be read."""
         if not self.right:
-            return self._ruled("0", WRONG_ANSWER, "The answer is not the right one.")
+            return self._ruled(WRONG_ANSWER, "The answer is not the right one.")
         if not self.explanation.strip():
-            return self._ruled("0.5", NO_EXPLANATION, "The answer is right and nothing explains it.")
+            return self._ruled(NO_EXPLANATION, "The answer is right and nothing explains it.")
         return None
 
-    def _ruled(self, grade: Grade, rule: str, why: str) -> Judgement:
-        return Judgement(KIND, 0, self.explanation, grade, why, ({RULE: rule},))
+    def _ruled(self, rule: str, why: str) -> Judgement:
+        return Judgement(KIND, 0, self.explanation, RULED[rule], why, ({RULE: rule},))
+
+    def rubric(self) -> tuple[Mapping[str, Any], ...]:
+        """The path of a label that somebody gave who was shown this."""
+        ruled = self.by_rule()
+        return tuple({RUBRIC: entry[RULE]} for entry in ruled.path) if ruled else ()
 
 
 @runtime_checkable
@@ -173,10 +181,26 @@ def _score(said: UnitJudgements) -> Outcome:
     given = said.view.of(KIND)
     if not given:
         return Unscored(NOT_JUDGED, "the explanation was not rated")
-    label = given[0].label
-    if label not in GRADES:
-        raise ValueError(f"a label for {KIND} is one of {', '.join(GRADES)}, not {label!r}")
-    return Scored(float(label))
+    return Scored(float(counted(given[0])))
+
+
+def counted(given: Judgement) -> Grade:
+    """The grade that counts: the rule's where a rule decides, so that every score has the definition it is signed with.
+
+    Raises:
+        ValueError: the label is no grade.
+    """
+    for entry in given.path:
+        if rule := entry.get(RULE) or entry.get(RUBRIC):
+            return RULED[rule]
+    if given.label not in GRADES:
+        raise ValueError(f"a label for {KIND} is one of {', '.join(GRADES)}, not {given.label!r}")
+    return given.label
+
+
+def overruled(judgements: Iterable[UnitJudgements]) -> int:
+    """In how many units a label is not the grade that counts."""
+    return sum(counted(one) != one.label for said in judgements for one in said.view.of(KIND))
 
 
 def describe_grades(said: UnitJudgements) -> list[tuple[str, str]]:
@@ -184,7 +208,8 @@ def describe_grades(said: UnitJudgements) -> list[tuple[str, str]]:
     parts = []
     for one in said.view.of(KIND):
         by_rule = " (by rule, without reading the explanation)" if any(RULE in entry for entry in one.path) else ""
-        parts.append(("explanation", "\n".join([f"{one.label}{by_rule}", *([one.rationale] if one.rationale else [])])))
+        rule = f" (counts as {counted(one)} by the rubric)" if counted(one) != one.label else by_rule
+        parts.append(("explanation", "\n".join([f"{one.label}{rule}", *([one.rationale] if one.rationale else [])])))
     if why := said.missing.get(KIND):
         parts.append(("explanation, no grade", f"{why.reason}{f' ({why.detail})' if why.detail else ''}"))
     return parts

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graphs.medexqa.explained import GAVE_NONE
+from graphs.medexqa.explained import GAVE_NONE, lacking
 from judge.benchmark import Explanation, Transcript
-from judge.outcome import Unscored
 
 
 def explanation(record: Mapping[str, Any], transcript: Transcript | None) -> Explanation | None:
-    """The explanation as read; empty where the doctor gave none when asked, missing where it was lost on the way."""
+    """The explanation as read; empty where the doctor gave none, missing where it was lost or never supplied."""
     references = tuple(text for text in record["explanations"] if text.strip())
     if not references:
         return None
@@ -20,4 +19,4 @@ def explanation(record: Mapping[str, Any], transcript: Transcript | None) -> Exp
     found = transcript.data["explanation"]
     if found["text"] or found["reason"] in GAVE_NONE:
         return Explanation(str(found["text"]), references)
-    return Explanation(None, references, Unscored(found["reason"], "the explanation was not received"))
+    return Explanation(None, references, lacking(found["reason"], "the explanation was not received"))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphs.medexqa.choosing import decide
+from graphs.medexqa.explained import NOT_SUPPLIED
 from graphs.medexqa.options import AnswerBy
 from judge.benchmark import ANSWERED, Transcript
 
@@ -14,6 +15,7 @@ FLAGS: Mapping[str, str] = {
     "re_asked": "asked once more because no answer could be read",
     "explained_when_asked": "answered without an explanation, which a second turn asked for",
     "no_explanation": "answered, but no explanation could be had",
+    "not_supplied": "the prediction has an answer and brings no explanation; whether one was asked for is not known",
     "by_logits": "with --answer-by auto: the answer is the likeliest letter by the model's logits",
     "by_logprobs": "with --answer-by auto: the answer is the likeliest letter by the server's log-probabilities",
     "by_text": "with --answer-by auto: the answer is what the reply says, for want of scores",
@@ -57,7 +59,8 @@ def flags_of(data: Mapping[str, Any], by: AnswerBy, *, cut: bool = False) -> lis
     marks = {
         f"by_{data['how']}": by == "auto",
         "scores_and_text_differ": None not in (text, best) and text != best,
-        "no_explanation": not data["explanation"]["text"],
+        NOT_SUPPLIED: data["explanation"]["reason"] == NOT_SUPPLIED,
+        "no_explanation": not data["explanation"]["text"] and data["explanation"]["reason"] != NOT_SUPPLIED,
     }
     return [*_flags_of_asking(data, cut), *(flag for flag, holds in marks.items() if holds)]
 

@@ -74,8 +74,8 @@ def _import(store: RunStore, benchmark: Benchmark, desk: Desk, file: Path) -> in
     _rescore(store, benchmark, desk)
     click.echo(f"{filled.added} ratings added, {filled.unchanged} were there already, {filled.empty} rows have none.")
     if filled.contradicting:
-        click.echo(f"{filled.contradicting} of them are not what the rubric says: a wrong answer is 0, a right one is "
-                   "at least 0.5.")  # fmt: skip
+        click.echo(f"{filled.contradicting} of them are not what the rubric says: a wrong answer is 0, a right one "
+                   "without an explanation 0.5, and both count as that; others are at least 0.5.")  # fmt: skip
     _say_state(desk)
     return 0
 

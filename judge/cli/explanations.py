@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,31 +16,42 @@ if TYPE_CHECKING:
 #: Options that mean something only where explanations are compared.
 _BESIDE = ("bertscore_model", "bertscore_layers", "explanation_references", "meteor_synonyms")
 
+#: Field of the request -> the option that says it.
+_FIELDS = dict(zip(("encoder", "layers", "references", "synonyms"), _BESIDE, strict=True))
+
 
 def explanation_params(default: str | None) -> list[click.Parameter]:
     """The options.
 
     Args:
-        default: what is compared if the user does not say it; None: nothing anew.
+        default: what is compared if the user does not say it; None: of a run that is there, nothing anew, and what is
+            not said of how is as it was.
     """
+    before = "" if default else "as before, else "
     shown = f"  [default: {default}]" if default else "  [default: as it was compared before]"
     return [
         click.Option(["--explanations"], type=click.Choice(["none", "lexical", "all"]),
                      help="Compare explanations with the references: lexical is BLEU, ROUGE-L and METEOR; all adds "
                           f"BERTScore.{shown}"),
         click.Option(["--bertscore-model"], metavar="PATH_OR_ID",
-                     help="Encoder of BERTScore.  [default for English: SciBERT; for French: none]"),
+                     help=f"Encoder of BERTScore.  [default: {before}for English SciBERT, for French none]"),
         click.Option(["--bertscore-layers"], type=click.IntRange(min=1), metavar="N",
                      help="After how many of its layers; needed for an encoder that is not known by name."),
-        click.Option(["--explanation-references"], type=click.Choice(["best", "mean"]), default="best",
-                     show_default=True, help="What scores against several references become; BLEU has its own rule."),
+        click.Option(["--explanation-references"], type=click.Choice(["best", "mean"]),
+                     help="What scores against several references become; BLEU has its own rule.  "
+                          f"[default: {before}best]"),
         click.Option(["--meteor-synonyms"], type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-                     help="Synonyms in WordNet's format.  [default for English: WordNet; for French: none]"),
+                     help=f"Synonyms in WordNet's format.  [default: {before}for English WordNet, for French none]"),
     ]  # fmt: skip
 
 
-def explanation_request(values: Mapping[str, Any], default: str | None) -> TextRequest | None:
+def explanation_request(
+    values: Mapping[str, Any], default: str | None, before: TextRequest | None = None
+) -> TextRequest | None:
     """What the options say; None where the user says nothing and there is no default.
+
+    Args:
+        before: how a run's explanations were compared, which stays where the options say nothing else.
 
     Raises:
         SpecError: an option about comparing, and nothing is compared.
@@ -54,13 +66,10 @@ def explanation_request(values: Mapping[str, Any], default: str | None) -> TextR
             raise SpecError(f"--{given[0].replace('_', '-')} goes with --explanations lexical or all")
     if which is None:
         return None
-    return TextRequest(
-        which,
-        values["bertscore_model"],
-        values["bertscore_layers"],
-        values["explanation_references"],
-        values["meteor_synonyms"],
-    )
+    found: dict[str, Any] = {name: values[option] for name, option in _FIELDS.items() if values[option] is not None}
+    if "encoder" in found:
+        found.setdefault("layers", None)  # of another encoder they would be other ones
+    return replace(before or TextRequest(which), which=which, **found)
 
 
 def check_explanations(benchmark: Benchmark, request: TextRequest, options: Mapping[str, Any]) -> None:

@@ -161,9 +161,10 @@ def with_explanations(
     if not hasattr(benchmark, "explanation"):
         return request, None
     resume = values["resume"]
-    comparing = explanation_request(values, _default(benchmark) if resume is None else None)
     if resume is not None:
-        return request, comparing or _comparing_of(resume)
+        before = _comparing_of(resume)
+        return request, explanation_request(values, None, before) or before
+    comparing = explanation_request(values, _default(benchmark))
     assert comparing is not None, "a new run has a default"
     check_explanations(benchmark, comparing, request.options)
     return replace(request, explanations=comparing.to_row()), comparing

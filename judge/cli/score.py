@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judge.cli.explanations import explanation_params, explanation_request
+from judge.cli.explanations import check_explanations, explanation_params, explanation_request
 from judge.cli.groups import DIRECTORY, json_option, print_json
 from judge.errors import SpecError
 
@@ -17,21 +17,24 @@ if TYPE_CHECKING:
 
 
 def _score(run_dir: Path, judges: tuple[str, ...], force: bool, as_json: bool, **values: Any) -> int:
-    from judge.runs.measuring import measure
+    from judge.runs.measuring import measure, request_in
+    from judge.runs.scoring import scorer_of
     from judge.runs.store import benchmark_of, open_run
-
-    comparing = explanation_request(values, None)
 
     names = tuple(dict.fromkeys(judges))
     if force and len(names) < 2:
         raise SpecError("--force is about comparing judges; name at least two with --judge")
     store = open_run(run_dir, write=True)
     try:
+        benchmark, comparing = benchmark_of(store), explanation_request(values, None, request_in(store))
+        for name in names:  # before anything is replaced
+            scorer_of(store, benchmark, name)
         if comparing is not None:
-            measure(store, benchmark_of(store), comparing)
+            check_explanations(benchmark, comparing, store.spec().options)
+            measure(store, benchmark, comparing)
         if len(names) > 1:
-            return _compared(store, benchmark_of(store), names, force=force, as_json=as_json)
-        return _scored(store, benchmark_of(store), names[0] if names else None, as_json=as_json)
+            return _compared(store, benchmark, names, force=force, as_json=as_json)
+        return _scored(store, benchmark, names[0] if names else None, as_json=as_json)
     finally:
         store.close()
 

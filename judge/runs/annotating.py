@@ -16,7 +16,7 @@ from typing import Any
 
 from judge.benchmark import PENDING, Benchmark, Case, Transcript, Unit
 from judge.errors import RunError, SpecError
-from judge.explanations import KIND, RUBRIC, RULE, Exhibit, ExplainedAnswers, Grade
+from judge.explanations import KIND, Exhibit, ExplainedAnswers, Grade
 from judge.judgements import Judgement, UnitJudgements
 from judge.outcome import Unscored
 from judge.runs.explanation_labels import grade_in
@@ -65,14 +65,14 @@ class Question:
     shown: Exhibit
 
     def rated(self, grade: Grade, note: str) -> UnitJudgements:
-        ruled = self.shown.by_rule()
-        path = tuple({RUBRIC: entry[RULE]} for entry in ruled.path) if ruled else ()
-        return UnitJudgements((Judgement(KIND, 0, self.shown.explanation, grade, note, path),))
+        return UnitJudgements((Judgement(KIND, 0, self.shown.explanation, grade, note, self.shown.rubric()),))
 
     def contradicts(self, grade: Grade) -> str:
         """Why a grade is not what the rubric says of the answer; empty if it may be."""
-        if not self.shown.right and grade != "0":
-            return "the answer is not the right one, which is 0 by the rubric"
+        ruled = self.shown.by_rule()
+        if ruled is not None and grade != ruled.label:
+            what = "nothing explains the right answer" if self.shown.right else "the answer is not the right one"
+            return f"{what}, which is {ruled.label} by the rubric and counts as that"
         if self.shown.right and grade == "0":
             return "the answer is right, which is at least 0.5 by the rubric"
         return ""

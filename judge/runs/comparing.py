@@ -31,6 +31,9 @@ SEED, RESAMPLES = 20251201, 5000
 #: Settings of a run that are told by the signatures, or that are what is compared.
 _NOT_TOLD = ("model.", "settings ", "data_hash ", "limit ", "cases ", "prompts.", "tokenizer ")
 
+#: Why one run may lack a metric that another has.
+_HOW = "score all runs in the same way"
+
 
 @dataclass(frozen=True)
 class Side:
@@ -38,6 +41,7 @@ class Side:
 
     Attributes:
         scores: unit key -> metric -> outcome.
+        judges: what the run knows of all its judges.
         outdated: whether the judge is a panel whose judges have said something else since.
     """
 
@@ -48,6 +52,7 @@ class Side:
     cases: Mapping[str, Case]
     units: tuple[StoredUnit, ...]
     scores: Mapping[str, Mapping[str, Outcome]]
+    judges: Mapping[str, Mapping[str, Any]]
     outdated: bool
 
     def within(self, setting: str) -> list[StoredUnit]:
@@ -104,7 +109,7 @@ def compare_runs(
         "models": [{"model": side.name, "folder": str(side.folder), "n_units": len(side.units)} for side in sides],
         "settings": compared,
         "not_comparable": [f"{setting}: {why}" for setting, of in refused.items() for why in of.values()],
-        "notes": [*_notes(sides), *over_cases(benchmark)],
+        "notes": [*_notes(sides), *_lacking_notes(sides, settings, wanted), *over_cases(benchmark)],
         "forced": force,
     }
 
@@ -120,7 +125,8 @@ def _read(folders: Sequence[Path], judge: str | None, *, force: bool) -> tuple[B
             scorer, cases, units = scorer_of(store, benchmark, judge), store.cases(), store.units()
             scores = score_units(scorer, cases, units)
             old = judge is not None and outdated(store, judge)
-            sides.append(Side(name, store.folder, store.spec(), scorer, cases, tuple(units), scores, old))
+            judges = store.judging.judges()
+            sides.append(Side(name, store.folder, store.spec(), scorer, cases, tuple(units), scores, judges, old))
     finally:
         for store in stores:
             store.close()
@@ -134,7 +140,7 @@ def _check_judge(sides: Sequence[Side], judge: str) -> None:
     first, *others = sides
     for other in others:
         same_cases = first.cases.keys() == other.cases.keys()
-        if not same_judge(first.scorer.facts, other.scorer.facts, same_cases=same_cases):
+        if not same_judge(judge, first.judges, other.judges, same_cases=same_cases):
             told = _differing(first.scorer.facts, other.scorer.facts)
             raise RunError(
                 f"{judge} is not the same judge in {first.folder} and {other.folder} ({told}); "
@@ -165,9 +171,32 @@ def _other_signatures(sides: Sequence[Side], setting: str) -> dict[str, str]:
 
 
 def _check_wanted(sides: Sequence[Side], settings: Sequence[str], wanted: Sequence[str]) -> None:
-    there = dict.fromkeys(name for setting in settings for name in sides[0].metrics(setting))
+    there = dict.fromkeys(name for setting in settings for name in _lacking(sides, setting))
     if unknown := [name for name in wanted if name not in there]:
         raise RunError(f"--metric {unknown[0]}: there is no such metric in these runs; there are: {', '.join(there)}")
+    for name in wanted:
+        gone = [lack for setting in settings if (lack := _lacking(sides, setting).get(name)) is not None]
+        if all(gone):
+            folders = ", ".join(str(side.folder) for side in sides if any(side in lack for lack in gone))
+            raise RunError(f"--metric {name}: there is no such metric in {folders}, so it cannot be compared; {_HOW}")
+
+
+def _lacking(sides: Sequence[Side], setting: str) -> dict[str, list[Side]]:
+    """Metric of any run -> the runs that lack it in this setting."""
+    of_side = [side.metrics(setting) for side in sides]
+    names = dict.fromkeys(name for metrics in of_side for name in metrics)
+    return {name: [side for side, metrics in zip(sides, of_side, strict=True) if name not in metrics] for name in names}
+
+
+def _lacking_notes(sides: Sequence[Side], settings: Sequence[str], wanted: Sequence[str]) -> Iterator[str]:
+    """Which metrics are not compared because some run lacks them."""
+    for setting in settings:
+        names: dict[str, list[str]] = {}
+        for name, gone in _lacking(sides, setting).items():
+            if gone and (not wanted or name in wanted):
+                names.setdefault(", ".join(side.name for side in gone), []).append(name)
+        for models, lacked in names.items():
+            yield f"{setting}: not compared, since there is no such metric for {models}: {', '.join(lacked)}; {_HOW}"
 
 
 def _notes(sides: Sequence[Side]) -> list[str]:
@@ -199,8 +228,8 @@ def _notes(sides: Sequence[Side]) -> list[str]:
 def _setting(sides: Sequence[Side], setting: str, wanted: Sequence[str], refused: Mapping[str, str]) -> dict[str, Any]:
     names = [
         name
-        for name in sides[0].metrics(setting)
-        if name not in refused and (not wanted or name in wanted) and all(name in s.metrics(setting) for s in sides)
+        for name, gone in _lacking(sides, setting).items()
+        if not gone and name not in refused and (not wanted or name in wanted)
     ]
     tests = [test for name in names for test in _tests(sides, setting, name)]
     adjusted = holm([test["p"] for test in tests])

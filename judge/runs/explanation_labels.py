@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from judge.benchmark import Transcript
 from judge.errors import DataError
-from judge.explanations import GRADES, KIND, Grade, read_grade
+from judge.explanations import GRADES, KIND, Exhibit, ExplainedAnswers, Grade, read_grade
 from judge.judgements import CaseLabels, Judgement, Labels
 from judge.runs.sheets import Row, read_sheet
 
@@ -30,6 +34,17 @@ def read_explanation_labels(file: Path, judge: str | None = None) -> Labels:
         found[case_id] = row.line, _judgement(row)
     records = tuple(CaseLabels(case_id, "", "", (judgement,)) for case_id, (_, judgement) in found.items())
     return Labels(records, (), (), sheet.sha256)
+
+
+def with_rubric(
+    source: object, record: Mapping[str, Any], transcript: Transcript | None, given: tuple[Judgement, ...]
+) -> tuple[Judgement, ...]:
+    """Labels that came without what they are about, with the rule that decides of this transcript, if one does."""
+    if transcript is None or not isinstance(source, ExplainedAnswers):
+        return given
+    shown = source.exhibit(record, transcript)
+    path = shown.rubric() if isinstance(shown, Exhibit) else ()
+    return tuple(replace(one, path=(*one.path, *path)) if one.kind == KIND else one for one in given)
 
 
 def _case_id(row: Row) -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from judge.chains.tools import SPLITTER_ROLE
+from judge.explanations import overruled
 from judge.judgements import UnitJudgements
 from judge.metrics.reasoning import COMPLETENESS, FACTUALITY, REASONING
 from judge.metrics.signature import Metric
@@ -94,6 +95,11 @@ def judge_warnings(
     if models and {other.casefold() for other in models} != {model.name.casefold()}:
         found.append(
             f"the labels by {name} are said to be of outputs by {', '.join(models)}, the run is of {model.text}"
+        )
+    if against := overruled(said.values()):
+        found.append(
+            f"{against} labels by {name} are not what the rubric says whatever the explanation, and count as that: "
+            "a wrong answer 0, a right one that nothing explains 0.5; agreement is of the labels as given"
         )
     if other := facts.get("other_steps"):
         found.append(f"in {other} units the steps that {name} labelled are not those read from the run")

@@ -12,6 +12,7 @@ from judge.benchmark import PENDING, Benchmark, JudgedBenchmark, ModelJudgedBenc
 from judge.errors import DataError, RunError, SpecError
 from judge.judgements import CaseLabels, Labels, StepCounts, UnitJudgements
 from judge.models.tokens import EstimateTokenizer
+from judge.runs.explanation_labels import with_rubric
 from judge.runs.scoring import judged
 from judge.runs.store import RunStore, StoredUnit, create_run
 from judge.settings import ModelSpec, RunSpec
@@ -59,8 +60,15 @@ def import_judgements(
     key = judge or (labels.judges[0] if len(labels.judges) == 1 else None)
     facts = {**_facts(file, labels), "judge_key": key, "other_steps": len(other)}
     references = _reference_counts(store, benchmark)
+    cases = store.cases()
     said = (
-        (by_case[r.case_id].unit, UnitJudgements(r.judgements, _counts(r, by_case[r.case_id], references)))
+        (
+            by_case[r.case_id].unit,
+            UnitJudgements(
+                with_rubric(benchmark, cases[r.case_id].record, by_case[r.case_id].transcript, r.judgements),
+                _counts(r, by_case[r.case_id], references),
+            ),
+        )
         for r in labels.records
     )
     store.judging.add_judge(name, facts, said)

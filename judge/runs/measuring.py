@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from judge.benchmark import Benchmark, Case, Explanation, TextScoredBenchmark
+from judge.benchmark import PENDING, Benchmark, Case, Explanation, TextScoredBenchmark
 from judge.errors import SpecError
 from judge.metrics.gated import GATE_RULES, view, with_gate
 from judge.metrics.signature import Metric
@@ -24,7 +24,7 @@ from judge.metrics.text import (
     score_texts,
 )
 from judge.outcome import Outcome, Scored, Unscored
-from judge.runs.store import RunStore, StoredUnit
+from judge.runs.store import NOT_MEASURED, NOT_RUN, RunStore, StoredUnit
 
 Which = Literal["none", "lexical", "all"]
 """Which metrics: those that compare words, or those with an encoder as well."""
@@ -96,7 +96,8 @@ class Measured:
         metrics: in report order, signed.
         values: unit key -> metric -> outcome; units that have nothing to be compared with are not there.
         gate: metric of the benchmark that decides whether an explanation counts; None where there is no gate.
-        settings: setting -> what is said of it as a whole: BLEU over all texts together, counts, what is not computed.
+        settings: setting -> what is said of it as a whole: BLEU over all texts together, counts, what is not computed;
+            under ``not_measured`` how many units were played after that, so that none of it is of the run as it is.
     """
 
     metrics: tuple[Metric, ...] = ()
@@ -131,6 +132,12 @@ class Measured:
 
 
 def _notes(setting: str, facts: Mapping[str, Any]) -> Iterator[str]:
+    if stale := facts.get(NOT_MEASURED):
+        yield (
+            f"{setting}: {stale} units were asked again or played after explanations were compared, so there is no "
+            "score over all texts together, and what is counted in texts is from before; medjudge score --explanations "
+            "compares them again"
+        )
     for name, reason in facts["not_computed"].items():
         yield f"{setting}: {name} is not computed: {reason}"
     if facts["empty"]:
@@ -202,7 +209,10 @@ def _compared(
         metrics=request.names,
         settings=request.settings(language),
     )
-    why = {stored.unit.key: Unscored(stored.status, stored.detail) for stored in units}
+    why = {
+        stored.unit.key: Unscored(NOT_RUN if stored.status == PENDING else stored.status, stored.detail)
+        for stored in units
+    }
     values = {
         name: {unit: _why(outcome, there[unit], why[unit]) for unit, outcome in of_metric.items()}
         for name, of_metric in scores.values.items()
@@ -274,17 +284,37 @@ def _row(outcome: Outcome) -> tuple[float | None, str, str]:
 
 
 def measured_in(store: RunStore) -> Measured:
-    """What was measured in a run; nothing where nothing was."""
+    """What was measured in a run; nothing where nothing was.
+
+    A unit that came to its end, or was reopened, after that is `NOT_MEASURED`, or `NOT_RUN` while it is pending; in its
+    setting BLEU over all texts together is then of texts that are not those of the run, and is not given.
+    """
     text = store.meta(META)
     if not text:
         return Measured()
     document = json.loads(text)
     metrics = tuple(_metric(row) for row in document["metrics"])
     values: dict[str, dict[str, Outcome]] = defaultdict(dict)
-    query = "SELECT unit, metric, value, reason, detail FROM measured"
-    for unit, name, value, reason, detail in store.run(lambda db: db.execute(query).fetchall()):
+    stale: dict[str, set[str]] = defaultdict(set)
+    query = """SELECT unit, metric, value, reason, measured.detail, setting, status = ?
+        FROM measured JOIN units ON unit = key"""
+    for unit, name, value, reason, detail, setting, pending in store.run(
+        lambda db: db.execute(query, (PENDING,)).fetchall()
+    ):
+        if reason == NOT_MEASURED or (reason == NOT_RUN and not pending):
+            stale[setting].add(unit)
+            reason, detail = (NOT_RUN, "") if pending else (NOT_MEASURED, "compare the explanations again")
         values[unit][name] = Unscored(reason, detail) if value is None else Scored(value)
-    return Measured(metrics, values, document["gate"], document["settings"])
+    settings = {name: _stale(facts, len(stale[name])) for name, facts in document["settings"].items()}
+    return Measured(metrics, values, document["gate"], settings)
+
+
+def _stale(facts: Mapping[str, Any], units: int) -> Mapping[str, Any]:
+    """What is said of a setting of which some units' texts are others than those that were compared."""
+    if not units:
+        return facts
+    gone = {"value": None, "reason": NOT_MEASURED}
+    return {**facts, "corpus": {name: one | gone for name, one in facts["corpus"].items()}, NOT_MEASURED: units}
 
 
 def _metric(row: Mapping[str, Any]) -> Metric:

@@ -35,6 +35,12 @@ FORMAT = 2
 #: Stands for every error status in a list of statuses to ask again.
 ERRORS = "errors"
 
+#: Why a unit's explanation has no value, though it has a reference: it was written after explanations were compared.
+NOT_MEASURED = "not_measured"
+
+#: Why a unit that has not been played has no value.
+NOT_RUN = "not_run"
+
 SCHEMA = (
     texts.SCHEMA
     + judge_store.SCHEMA
@@ -232,7 +238,8 @@ class RunStore:
 
         ``errors`` stands for every error status. Of a unit that an error ended, only the call that it failed at is
         asked again, and the other answers stay valid. Of any other unit, all calls are asked again. What a judge said
-        of a reopened unit is about a transcript that is gone, so the unit counts as not judged.
+        of a reopened unit is about a transcript that is gone, so the unit counts as not judged; and what its
+        explanation got is `NOT_MEASURED`, until explanations are compared again.
 
         Returns:
             How many units were reopened.
@@ -249,8 +256,9 @@ class RunStore:
                     "UPDATE units SET status = ?, detail = '', flags = '[]', transcript = NULL WHERE key = ?",
                     (PENDING, key),
                 )
-                for table in ("scores", "measured"):
-                    db.execute(f"DELETE FROM {table} WHERE unit = ?", (key,))
+                db.execute("DELETE FROM scores WHERE unit = ?", (key,))
+                db.execute("UPDATE measured SET value = NULL, reason = ?, detail = '' WHERE unit = ?",
+                           (NOT_MEASURED, key))  # fmt: skip
                 judge_store.withdraw(db, key)
             return len(rows)
 

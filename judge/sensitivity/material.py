@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -92,22 +92,27 @@ class Candidate:
 
     @cached_property
     def outcomes(self) -> dict[str, dict[str, Mapping[str, Outcome]]]:
-        """Judge -> unit key -> metric -> outcome, for every unit."""
+        """Judge -> unit key -> metric -> outcome, for every unit; without metrics that are not defined for its case."""
         return {
             judge: {stored.unit.key: self.outcome(stored, said.get(stored.unit.key)) for stored in self.units}
             for judge, said in self.said.items()
         }
 
     def outcome(self, stored: StoredUnit, said: UnitJudgements | None) -> Mapping[str, Outcome]:
-        """What one unit gets by what is said of it."""
-        setting = stored.unit.setting
-        if said is None:
-            return {metric.name: Unscored("not_judged") for metric in self.metrics(setting)}
-        return self.benchmark.score_judged(self.cases[stored.unit.case].record, setting, self.spec.options, said)
+        """What one unit gets by what is said of it; metrics that are not defined for its case are left out."""
+        record, setting = self.cases[stored.unit.case].record, stored.unit.setting
+        found = self.benchmark.score_judged(record, setting, self.spec.options, said or UnitJudgements())
+        return found if said is not None else {metric: Unscored("not_judged") for metric in found}
+
+    def about(self, setting: str, metric: str, judge: str) -> dict[str, Outcome]:
+        """Unit key -> outcome by a judge, for the units of a setting that the metric is defined for."""
+        found = ((stored.unit.key, self.outcomes[judge][stored.unit.key].get(metric))
+                 for stored in self.within(setting))  # fmt: skip
+        return {unit: outcome for unit, outcome in found if outcome is not None}
 
     def values(self, setting: str, metric: str, judge: str) -> dict[str, float]:
         """Unit key -> value, for the units that have one."""
-        found = ((stored.unit.key, self.outcomes[judge][stored.unit.key][metric]) for stored in self.within(setting))
+        found = self.about(setting, metric, judge).items()
         return {unit: outcome.value for unit, outcome in found if isinstance(outcome, Scored)}
 
     def by_case(self, values: Mapping[str, float]) -> dict[str, float]:
@@ -247,13 +252,22 @@ def check_same_data(stores: Sequence[RunStore], *, force: bool = False) -> None:
 
 def model_names(specs: Sequence[RunSpec], folders: Sequence[Path]) -> list[str]:
     """Names of the models under test, no two alike: with as much of the folder's path as tells them apart."""
-    plain = [spec.model.name for spec in specs]
+    return _told_apart([spec.model.name for spec in specs], folders)
+
+
+def _told_apart(plain: Sequence[str], folders: Sequence[Path], taken: Collection[str] = ()) -> list[str]:
+    """Names, no two alike: with as much of the folder's path as tells them apart.
+
+    Args:
+        taken: names that are none of these.
+    """
     named = list(plain)
     for depth in (1, 2, max(len(folder.resolve().parts) for folder in folders)):
         named = [
-            f"{name} ({'/'.join(folder.resolve().parts[-depth:])})" if named.count(shown) > 1 else shown
+            f"{name} ({'/'.join(folder.resolve().parts[-depth:])})" if named.count(shown) > 1 or shown in taken
+            else shown
             for name, shown, folder in zip(plain, named, folders, strict=True)
-        ]
+        ]  # fmt: skip
     return named
 
 
@@ -281,29 +295,39 @@ def _names(
     known: Sequence[Mapping[str, Mapping[str, Any]]], folders: Sequence[Path], cases: Sequence[frozenset[str]]
 ) -> list[dict[str, str]]:
     """For each run, own name of a judge -> the name shown: judges with one name but other settings have several."""
-    variants: dict[str, list[tuple[Mapping[str, Any], frozenset[str]]]] = {}
-    for of_run, ids in zip(known, cases, strict=True):
-        for own, facts in of_run.items():
-            there = variants.setdefault(own, [])
-            if not any(same_judge(facts, other, same_cases=ids == others) for other, others in there):
-                there.append((facts, ids))
-    return [
-        {own: own if len(variants[own]) == 1 else f"{own} ({folder.name})" for own in of_run}
-        for of_run, folder in zip(known, folders, strict=True)
-    ]
+    every = set().union(*known)
+    shown: list[dict[str, str]] = [{} for _ in known]
+    for own in every:
+        runs = [run for run, of_run in enumerate(known) if own in of_run]
+        named = [own] * len(runs)
+        if not all(
+            same_judge(own, known[a], known[b], same_cases=cases[a] == cases[b]) for a, b in combinations(runs, 2)
+        ):
+            named = _told_apart(named, [folders[run] for run in runs], every)
+        for run, name in zip(runs, named, strict=True):
+            shown[run][own] = name
+    return [{own: names[own] for own in of_run} for names, of_run in zip(shown, known, strict=True)]
 
 
-def same_judge(a: Mapping[str, Any], b: Mapping[str, Any], *, same_cases: bool) -> bool:
-    """Whether two judges of one name are the same; of imported labels only the name is known.
+def same_judge(
+    name: str, known: Mapping[str, Mapping[str, Any]], others: Mapping[str, Mapping[str, Any]], *, same_cases: bool
+) -> bool:
+    """Whether a judge is the same in two runs; of imported labels only the name is known.
+
+    Panels are the same if their rule is, and all their judges are.
 
     Args:
-        a, b: facts of them.
-        same_cases: of their runs; if not, hashes over the reference steps of all cases differ anyway.
+        known, others: what either run knows of all its judges, this one among them.
+        same_cases: of the runs; if not, hashes over the reference steps of all cases differ anyway.
     """
+    a, b = known[name], others[name]
     if ("spec" in a) != ("spec" in b) or a.get("source") != b.get("source"):
         return False
+    if a.get("source") == PANEL:
+        alike = a["rule"] == b["rule"] and set(a["judges"]) == set(b["judges"])
+        return alike and all(same_judge(one, known, others, same_cases=same_cases) for one in a["judges"])
     if "spec" not in a:
-        return all(a.get(field) == b.get(field) for field in ("rule", "judges")) if a.get("source") == PANEL else True
+        return True
     ours, theirs = JudgeSpec.model_validate(a["spec"]), JudgeSpec.model_validate(b["spec"])
     if not same_cases and ours.reference == theirs.reference:
         theirs = theirs.model_copy(update={"reference_hash": ours.reference_hash})

@@ -32,7 +32,7 @@ def scores(material: Material) -> list[dict[str, Any]]:
 
 def asked(candidate: Candidate, setting: str, metric: str, judge: str) -> bool:
     """Whether a judge was asked for what the metric needs in any unit."""
-    outcomes = (candidate.outcomes[judge][stored.unit.key][metric] for stored in candidate.within(setting))
+    outcomes = candidate.about(setting, metric, judge).values()
     return any(not isinstance(outcome, Unscored) or outcome.reason != NOT_JUDGED for outcome in outcomes)
 
 
@@ -74,7 +74,7 @@ def _difference(
     row |= {
         "n_units": len(both),
         "n_one_only": {judge: len(values[judge]) - len(both) for judge in pair},
-        "n_neither": len(candidate.within(setting)) - len(first.keys() | second.keys()),
+        "n_neither": len(candidate.about(setting, metric.name, pair[0])) - len(first.keys() | second.keys()),
         "compared": None,
         "flips": None,
     }
@@ -98,7 +98,7 @@ def _share(candidate: Candidate, hits: Mapping[str, float]) -> dict[str, Any]:
 def unscored(material: Material) -> list[dict[str, Any]]:
     """One row a setting, metric, model and pair of judges of which one at least left units unscored.
 
-    ``compared`` is of the shares of units without a score, over all units.
+    ``compared`` is of the shares of units without a score, over all units that the metric is defined for.
     """
     rows = []
     for setting in material.settings:
@@ -112,15 +112,14 @@ def unscored(material: Material) -> list[dict[str, Any]]:
 
 def _reasons(candidate: Candidate, setting: str, metric: str, judge: str) -> dict[str, str]:
     """Unit -> why it has no score."""
-    found = ((stored.unit.key, candidate.outcomes[judge][stored.unit.key][metric])
-             for stored in candidate.within(setting))  # fmt: skip
+    found = candidate.about(setting, metric, judge).items()
     return {unit: outcome.reason for unit, outcome in found if isinstance(outcome, Unscored)}
 
 
 def _unscored(
     candidate: Candidate, setting: str, metric: Metric, pair: tuple[str, str], reasons: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
-    units = [stored.unit.key for stored in candidate.within(setting)]
+    units = list(candidate.about(setting, metric.name, pair[0]))
     shares = {judge: candidate.by_case({unit: float(unit in reasons[judge]) for unit in units}) for judge in pair}
     compared = paired(shares, candidate.cluster_of_case.__getitem__, seed=SEED, resamples=RESAMPLES)
     return {"setting": setting, "metric": metric.name, "title": metric.title, "model": candidate.name,

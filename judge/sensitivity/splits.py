@@ -83,5 +83,5 @@ def _moved(before: Mapping[str, Outcome], after: Mapping[str, Outcome]) -> dict[
     return {
         metric: abs(outcome.value - other.value)
         for metric, outcome in before.items()
-        if isinstance(outcome, Scored) and isinstance(other := after[metric], Scored)
+        if isinstance(outcome, Scored) and isinstance(other := after.get(metric), Scored)
     }

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 _CELLS_AT_ONCE = 2_000_000
-_TOLERANCE = 1e-9
 
 #: Means that differ by less are the same but for rounding.
 SAME = 1e-12

@@ -65,7 +65,8 @@ class Paired:
         means: of each over these cases; None without any.
         difference: mean of the first less that of the second.
         interval: of the difference, from draws of whole clusters, expanded for few clusters.
-        p: two-sided, that the difference is 0; agrees with the interval.
+        p: two-sided, that the difference is 0; agrees with the interval. Where all clusters differ by the same, so that
+            draws tell nothing, that of the exact sign test over clusters (McNemar's where each case is one).
         p_holm: p corrected for all pairs compared with it; equal to p for a pair alone.
         n: cases compared.
         n_clusters: distinct clusters among them.
@@ -75,7 +76,7 @@ class Paired:
         win_interval: of it.
         mcnemar: where all scores are 0 or 1.
         reason: why there is no difference, a key of `judge.stats.REASONS`.
-        interval_reason: why there is no interval and no p, likewise.
+        interval_reason: why there is no interval, likewise; there is no p then either, but for the sign test's.
         note: a sentence for its reader; may be empty.
     """
 
@@ -234,7 +235,10 @@ def _difference(
     sizes = np.bincount(codes, minlength=n_clusters)
     draws = np.concatenate([w @ sums / (w @ sizes) for w in drawing.weights(n_clusters, width=n_clusters)])
     interval, reason = expanded_interval(draws, n_clusters, drawing.level)
-    return interval, reason, None if interval is None else two_sided_p(draws, n_clusters)
+    if interval is not None:
+        return interval, reason, two_sided_p(draws, n_clusters)
+    constant = reason == "no_variation" and abs(draws[0]) > SAME
+    return None, reason, sign_test(n_clusters, 0) if constant else None
 
 
 def _mcnemar(x: NDArray[np.float64], y: NDArray[np.float64], n_clusters: int) -> McNemar | None:

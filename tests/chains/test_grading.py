@@ -160,6 +160,8 @@ def test_an_explanation_that_was_cut_off_or_lost_is_no_missing_one() -> None:
         wrong = medexqa("A", "", reason)
         assert isinstance(wrong, Exhibit)  # a wrong answer is 0, whatever became of its explanation
         assert not wrong.right
+    bare = medexqa("B", "", "not_supplied")
+    assert bare == Unscored("not_supplied", "the predictions bring no explanation here")
     for reason in ("not_asked", "no_explanation"):
         right = medexqa("B", "", reason)
         assert isinstance(right, Exhibit)

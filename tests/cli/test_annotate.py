@@ -165,8 +165,30 @@ def test_what_is_typed_wrong_changes_nothing(run: Path) -> None:
 
 def test_a_rating_against_the_rubric_is_kept_and_pointed_out(run: Path) -> None:
     ran = rate(run, "1\n" * 11)
-    assert ran.out.count("the answer is not the right one, which is 0 by the rubric; u takes it back") == 2
+    assert ran.out.count("the answer is not the right one, which is 0 by the rubric and counts as that; u takes") == 2
+    assert (
+        ran.out.count("nothing explains the right answer, which is 0.5 by the rubric and counts as that; u takes") == 1
+    )
     assert kept(run)[f"{BE}-002"][0] == "1"
+
+
+def test_a_wrong_answer_counts_0_whatever_its_rating_which_stays_for_agreement(run: Path, cli: Command) -> None:
+    """Given .5 for all 11, of which 9 are right, when scored, then the score is at most what right answers can get."""
+    rate(run, ".5\n" * 11)
+    report = cli("score", run, "--judge", "ann", "--json").json
+    metrics = report["settings"][0]["metrics"]
+    assert metrics["explanation_score"]["mean"] == pytest.approx(9 * 0.5 / 11)
+    assert "gate:wrong=0" in metrics["explanation_score"]["signature"]
+    assert any("2 labels by ann are not what the rubric says" in warning for warning in report["warnings"])
+    assert kept(run)[f"{BE}-002"][0] == "0.5"
+    assert "0.5 (counts as 0 by the rubric)" in cli("show", run, f"{BE}-002").out
+
+
+def test_the_gate_shuts_for_imported_labels_too(run: Path, tmp_path: Path, cli: Command) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text(f"case_id,kind,item,label\n{BE}-000,explanation,0,1\n{BE}-002,explanation,0,0.5\n")
+    ran = cli("import-judgements", run, "--labels", file, "--judge-name", "elsewhere", "--json")
+    assert ran.json["settings"][0]["metrics"]["explanation_score"]["mean"] == (1 + 0) / 2
 
 
 def test_ctrl_c_keeps_what_is_there(run: Path) -> None:
@@ -238,14 +260,17 @@ def test_caremedeval_asks_only_about_justified_questions_that_were_explained(tmp
     assert set(kept(run)) == {IDS[3], IDS[4], IDS[7]}
     report = cli("show", run, "--judge", "ann", "--json").json
     score = report["settings"][0]["metrics"]["explanation_score"]
-    assert (score["n_scored"], score["mean"]) == (3, pytest.approx((1 + 0 + 0.5) / 3))
+    rated = {case: float(grade) for case, (grade, _) in kept(run).items()}
+    assert sorted(rated.values()) == [0, 0.5, 1]
+    # the answer to 4 lacks a letter, so it counts as 0
+    assert (score["n_scored"], score["mean"]) == (3, pytest.approx((rated[IDS[3]] + 0 + rated[IDS[7]]) / 3))
     assert "judged by ann · a person" in cli("show", run, "--judge", "ann").out
 
 
 def test_the_human_score_and_the_judge_s_have_one_name(run: Path, cli: Command) -> None:
-    rate(run, "1\n" * 9 + "0\n.5\n")
+    rate(run, "1\n" * 11)
     score = cli("score", run, "--judge", "ann", "--json").json["settings"][0]["metrics"]["explanation_score"]
-    assert score["mean"] == pytest.approx(9.5 / 11)
+    assert score["mean"] == pytest.approx((8 * 1 + 0.5 + 2 * 0) / 11), "eight explained, one bare, two wrong answers"
     assert score["unscored"] == {"no_answer": 1}
 
 

@@ -79,6 +79,33 @@ def test_without_an_explanation_a_right_answer_gets_zero_for_it_and_the_report_s
     assert any("12 explanations are empty and score 0" in warning for warning in report["warnings"])
 
 
+@pytest.mark.parametrize("form", ["text", "object", "null"])
+def test_predictions_of_letters_alone_leave_explanations_unscored_but_for_the_gate(
+    cli: Command, tmp_path: Path, form: str
+) -> None:
+    """Given 6 right and 6 wrong letters and no explanation, then nothing is 0 but what the gate shuts out."""
+    cases = {case.id: number for number, case in enumerate(load_cases(SYNTHETIC).cases)}
+
+    def letter(case: Case) -> Any:
+        said = (right if cases[case.id] % 2 else wrong)(case)["answer"]
+        return {"text": said, "object": {"answer": said}, "null": {"answer": said, "explanation": None}}[form]
+
+    report = imported(cli, SYNTHETIC, tmp_path, letter)
+    metrics = report["settings"][0]["metrics"]
+    counts = {
+        rule: (metrics[f"rouge_l_{rule}"]["n_scored"], metrics[f"rouge_l_{rule}"]["unscored"])
+        for rule in ("gated", "ungated", "conditional")
+    }
+    assert counts == {
+        "gated": (6, {"not_supplied": 6}),
+        "ungated": (0, {"not_supplied": 12}),
+        "conditional": (0, {"not_supplied": 6}),
+    }
+    assert not any("score 0" in warning for warning in report["warnings"])
+    flags = report["settings"][0]["flags"]
+    assert (flags["not_supplied"], "no_explanation" in flags) == (12, False)
+
+
 @pytest.mark.data
 @pytest.mark.usefixtures("synonyms")
 def test_the_published_explanation_gets_one_in_every_lexical_metric(cli: Command, tmp_path: Path) -> None:

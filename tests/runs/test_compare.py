@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import CHECKOUT, Command
+from tests.explained import caremedeval_run
 from tests.medrbench.synthetic_judge import SyntheticJudge
 from tests.runs.labelled import accuracy, cases, data_of, labelled, steps
 from tests.runs.test_sensitivity_judges import judge, outputs
@@ -173,6 +174,40 @@ def test_numbers_with_other_signatures_are_not_compared_unless_forced(cli: Comma
     assert pair(forced)["n"] == 3
     plain = report(cli, *runs)
     assert [test["metric"] for test in plain["settings"][0]["tests"]] == ["exact"]
+
+
+def test_a_metric_that_one_run_lacks_is_named(cli: Command, tmp_path: Path) -> None:
+    """Given explanations that are measured in one of two runs, then it is said, whichever run comes first."""
+    for name in ("with", "without"):
+        (tmp_path / name).mkdir()
+    measured, other = (caremedeval_run(tmp_path / name) for name in ("with", "without"))
+    ran = cli("score", measured, "--explanations", "lexical")
+    assert ran.code == 0, ran.err
+    for runs in ((measured, other), (other, measured)):
+        found = report(cli, *runs)
+        (note,) = [note for note in found["notes"] if "there is no such metric" in note]
+        lacking = next(one["model"] for one in found["models"] if one["folder"] == str(other))
+        assert note.startswith(f"none: not compared, since there is no such metric for {lacking}: ")
+        assert "bleu" in note
+        assert "emr" not in note
+        metrics = {test["metric"] for test in found["settings"][0]["tests"]}
+        assert "emr" in metrics
+        assert "bleu" not in metrics
+        said = cli("compare", *runs, "--metric", "bleu").sentence
+        assert f"--metric bleu: there is no such metric in {other}, so it cannot be compared" in said
+        assert str(measured) not in said
+        assert not any("no such metric" in note for note in report(cli, *runs, "--metric", "emr")["notes"])
+
+
+def test_a_model_that_wins_all_cases_has_an_exact_p(cli: Command, tmp_path: Path) -> None:
+    """Given 20 wins of 20, no draw differs; the exact p is 2 / 2 ** 20, and it counts among the tests."""
+    runs = runs_of(tmp_path, alpha=solved(*range(N)), beta=solved())
+    found = report(cli, *runs, "--judge", "x")
+    row = pair(found)
+    assert (row["interval"], row["interval_reason"], row["p"]) == (None, "no_variation", pytest.approx(2 / 2**20))
+    assert row["p"] == row["mcnemar"]["p_exact"]
+    assert found["settings"][0]["n_tests"] == 1
+    assert row["p_holm"] == row["p"]
 
 
 def test_what_else_differs_between_the_runs_is_said(cli: Command, tmp_path: Path) -> None:

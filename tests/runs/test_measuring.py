@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from judge.benchmark import ANSWERED
+from judge.runs.scoring import score_run
+from judge.runs.store import RunStore, benchmark_of, open_run
 from tests.conftest import Command, Ran
 from tests.runs.synthetic import DATA, GOLD, IDS, QUESTIONS
 from tests.server import ModelServer, Reply, Request, says
@@ -22,9 +26,15 @@ def imported(cli: Command, folder: Path, replies: dict[int, str], *more: Any) ->
     return cli("import", "caremedeval", "--predictions", file, "--data", DATA, "--out", folder / "run", "--json", *more)
 
 
-def metrics(ran: Ran) -> dict[str, Any]:
+def metrics(ran: Ran | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(ran, dict):
+        return dict(ran["settings"][0]["metrics"])
     assert ran.code == 0, ran.err
     return dict(ran.json["settings"][0]["metrics"])
+
+
+def report_of_run(store: RunStore) -> dict[str, Any]:
+    return score_run(store, benchmark_of(store))
 
 
 def reply(number: int, text: str) -> str:
@@ -73,6 +83,60 @@ def test_explanations_can_be_compared_later_and_no_longer(cli: Command, tmp_path
     assert "refs:mean" in metrics(cli("score", run, "--explanations", "lexical", "--explanation-references", "mean",
                                       "--json"))["rouge_l"]["signature"]  # fmt: skip
     assert "rouge_l" not in metrics(cli("score", run, "--explanations", "none", "--json"))
+
+
+def test_what_is_not_said_anew_stays_as_it_was(cli: Command, tmp_path: Path) -> None:
+    imported(cli, tmp_path, {n: reply(n, t) for n, t in JUSTIFIED.items()})
+    run = tmp_path / "run"
+    cli("score", run, "--explanations", "lexical", "--explanation-references", "mean")
+    for which in ("none", "lexical", "all"):
+        ran = cli("score", run, "--explanations", which, "--json")
+    assert "refs:mean" in metrics(ran)["rouge_l"]["signature"]
+    back = metrics(cli("score", run, "--explanations", "all", "--explanation-references", "best", "--json"))
+    assert "refs:best" in back["rouge_l"]["signature"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--explanations", "none", "--judge", "nobody"],
+        ["--explanations", "lexical", "--explanation-references", "mean", "--judge", "nobody", "--judge", "none"],
+        ["--explanations", "all", "--bertscore-model", "/nowhere/encoder", "--bertscore-layers", "2"],
+    ],
+)
+def test_what_cannot_be_used_replaces_nothing_of_a_run(cli: Command, tmp_path: Path, options: list[str]) -> None:
+    imported(cli, tmp_path, {n: reply(n, t) for n, t in JUSTIFIED.items()}, "--explanations", "lexical")
+    run = tmp_path / "run"
+    before = cli("show", run, "--json").json["settings"]
+    assert cli("score", run, *options).code == 2
+    assert cli("show", run, "--json").json["settings"] == before
+
+
+def test_a_reopened_unit_is_counted_and_nothing_over_all_texts_is_given(cli: Command, tmp_path: Path) -> None:
+    """Given 3 compared explanations and a missing one, when that is asked again, then its value is missing and said."""
+    others = list(JUSTIFIED)[1:]
+    imported(cli, tmp_path, {n: reply(n, JUSTIFIED[n]) for n in others}, "--explanations", "lexical")
+    run = tmp_path / "run"
+    store = open_run(run, write=True)
+    try:
+        reopened = [stored.unit for stored in store.units() if stored.status == "not_predicted"]
+        there = next(stored.transcript for stored in store.units() if stored.status == ANSWERED)
+        assert store.reopen(["not_predicted"]) == len(reopened)
+        pending = metrics(report_of_run(store))["rouge_l"]
+        assert there is not None
+        given = replace(there, data={**there.data, "answer": ["a"]})
+        store.finish_many((unit, given) for unit in reopened)
+        report = report_of_run(store)
+    finally:
+        store.close()
+    assert (pending["n_scored"], pending["unscored"]) == (3, {"not_run": 1})
+    assert (metrics(report)["rouge_l"]["n_scored"], metrics(report)["rouge_l"]["unscored"]) == (3, {"not_measured": 1})
+    (bleu,) = report["explanations"]["unstated"]["corpus"].values()
+    assert (bleu["value"], bleu["reason"]) == (None, "not_measured")
+    assert any("1 units were asked again or played after" in warning for warning in report["warnings"])
+    again = cli("score", run, "--explanations", "lexical", "--json")
+    assert metrics(again)["rouge_l"]["n_scored"] == 4
+    assert again.json["explanations"]["unstated"]["corpus"]["bleu_corpus"]["value"] is not None
 
 
 @pytest.mark.parametrize(

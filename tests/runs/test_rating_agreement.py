@@ -50,7 +50,8 @@ def test_two_people_s_ratings_by_hand(cli: Command, run: Path) -> None:
     labels(cli, run, "ann", ANN)
     assert agreed(cli, run) == {"kinds": [], "correlations": []}, "one rater agrees with nobody"
     labels(cli, run, "bob", BOB)
-    (entry,) = agreed(cli, run)["kinds"]
+    entry, read = agreed(cli, run)["kinds"]
+    assert (entry["items"], read["items"]) == ("all", "read")
     assert (entry["setting"], entry["kind"], entry["raters"], entry["ordinal"]) == (
         "choice", "explanation", ["ann", "bob"], True,
     )  # fmt: skip
@@ -84,7 +85,8 @@ def test_rank_correlation_by_hand(cli: Command, run: Path) -> None:
 def test_what_a_rater_did_not_rate_is_missing_and_nothing_else(cli: Command, run: Path) -> None:
     for name, given in (("ann", ANN), ("bob", BOB), ("eve", EVE)):
         labels(cli, run, name, given)
-    (entry,) = agreed(cli, run)["kinds"]
+    entry, read = agreed(cli, run)["kinds"]
+    assert (entry["items"], read["items"]) == ("all", "read")
     assert entry["n_missing"] == {"ann": 0, "bob": 0, "eve": 3}
     assert [pair["estimates"]["raw_agreement"]["n_items"] for pair in entry["pairs"]] == [5, 2, 2]
     assert entry["together"]["raters"] == ["ann", "bob", "eve"]

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import CHECKOUT, Command
+from tests.explained import caremedeval_run, grader
 from tests.medrbench.synthetic_judge import SyntheticJudge
+from tests.runs.synthetic import IDS
 from tests.server import ModelServer, Reply, Request
 
 DATA = CHECKOUT / "fixtures/medrbench"
@@ -176,3 +178,75 @@ def test_a_judge_with_other_settings_under_the_same_name_is_another(
     same = report(cli, runs[0], runs[2])
     assert [one["name"] for one in same["judges"]] == ["j"]
     assert list(same["ranks"][0]["ranked"]["ranks"]) == ["j"]
+
+
+def test_judges_of_one_name_in_folders_of_one_name_are_told_apart(
+    cli: Command, bench: Bench, server: ModelServer, tmp_path: Path
+) -> None:
+    """Given j, which is one model in x/run and another in y/run, then neither one's scores stand under the other's."""
+    bench.judges["judge-model"].verdicts = verdicts(Gout_0="correct", Gout_1="correct", Gout_2="wrong")
+    bench.judges["test-model"].verdicts = verdicts(Gout_0="wrong", Gout_1="wrong", Gout_2="correct")
+    for folder, model in (("x", "judge-model"), ("y", "test-model")):
+        (tmp_path / folder).mkdir()
+        judge(
+            cli, server, outputs(cli, tmp_path / folder / "run", folder, "Gout"), "j", "--only", "accuracy", model=model
+        )
+    found = report(cli, tmp_path / "x/run", tmp_path / "y/run")
+    assert [(one["name"], one["settings"]["model"]["name"], one["runs"]) for one in found["judges"]] == [
+        ("j (x/run)", "judge-model", ["x"]),
+        ("j (y/run)", "test-model", ["y"]),
+    ]
+    means = {row["judge"]: row["mean"] for row in found["scores"] if row["metric"] == "accuracy"}
+    assert means == {"j (x/run)": pytest.approx(2 / 3), "j (y/run)": pytest.approx(1 / 3)}
+    assert all(entry["ranked"] is None for entry in found["ranks"])
+
+
+def test_a_name_made_longer_is_not_that_of_another_judge(cli: Command, server: ModelServer, tmp_path: Path) -> None:
+    runs = [outputs(cli, tmp_path / name, name, "Gout") for name in ("a", "b")]
+    for run, model in zip(runs, ("judge-model", "test-model"), strict=True):
+        judge(cli, server, run, "j", "--only", "accuracy", model=model)
+        judge(cli, server, run, "j (a)", "--only", "accuracy")
+    names = [one["name"] for one in report(cli, *runs)["judges"]]
+    assert sorted(names) == sorted({"j (a)", f"j ({tmp_path.name}/a)", "j (b)"})
+
+
+def test_panels_of_judges_with_other_settings_are_other_panels(
+    cli: Command, server: ModelServer, tmp_path: Path
+) -> None:
+    """Given panels of j and k by one rule, and a j that follows another protocol in the second run."""
+    runs = [outputs(cli, tmp_path / name, name, "Gout") for name in ("a", "b", "c")]
+    for run, protocol in zip(runs, ("per-step", "batched", "per-step"), strict=True):
+        judge(cli, server, run, "j", "--judge-protocol", protocol)
+        judge(cli, server, run, "k")
+        made = cli("panel", run, "--judges", "j,k", "--rule", "unanimous", "--name", "jury")
+        assert made.code == 0, made.err
+    assert {"jury (a)", "jury (b)", "k"} <= {one["name"] for one in report(cli, *runs[:2])["judges"]}
+    assert [one["name"] for one in report(cli, runs[0], runs[2])["judges"]] == ["j", "k", "jury"]
+    said = cli("compare", *runs[:2], "--judge", "jury").sentence
+    assert "jury is not the same judge in" in said
+    assert "panels of other judges" in said
+    assert cli("compare", runs[0], runs[2], "--judge", "jury").code == 0
+
+
+def test_cases_that_a_metric_is_not_defined_for_are_in_no_count(cli: Command, tmp_path: Path) -> None:
+    """Given four questions with a justification and some without, a model's grades of three of these four, as one has
+    no explanation, and a person's grade of one, then all counts are of the four."""
+    run, file = caremedeval_run(tmp_path), tmp_path / "ann.csv"
+    with ModelServer(grader, models=["judge-model"]) as server:
+        judge(cli, server, run, "model")
+    file.write_text(f"case_id,kind,item,label\n{IDS[3]},explanation,0,0.5\n", encoding="utf-8")
+    ran = cli("import-judgements", run, "--labels", file, "--judge-name", "ann")
+    assert ran.code == 0, ran.err
+    found = report(cli, run, "--people", "ann")
+    by_judge = {row["judge"]: row for row in found["scores"]}
+    assert (by_judge["model"]["n_scored"], by_judge["model"]["n_unscored"]) == (3, 1)
+    assert (by_judge["ann"]["n_scored"], by_judge["ann"]["unscored"]) == (1, {"not_judged": 3})
+    assert by_judge["ann"]["bounds"] == [pytest.approx(0.5 / 4), pytest.approx(3.5 / 4)]
+    for row in found["scores"]:
+        own = cli("score", run, "--judge", row["judge"], "--json").json["settings"][0]["metrics"][row["metric"]]
+        assert {name: row[name] for name in own} == own
+    (row,) = found["differences"]
+    assert (row["n_units"], row["n_one_only"], row["n_neither"]) == (1, {"model": 2, "ann": 0}, 1)
+    (gone,) = found["unscored"]
+    assert (gone["n_units"], gone["counts"]) == (4, {"model": 1, "ann": 3})
+    assert gone["compared"]["means"] == [1 / 4, 3 / 4]

@@ -74,6 +74,14 @@ def test_two_models_with_the_same_scores_do_not_differ() -> None:
     assert (found.win_rate, found.win_interval.reason) == (0.5, "no_variation")
 
 
+def test_differences_that_are_all_the_same_have_the_p_of_the_sign_test_over_clusters() -> None:
+    alone = paired(two([1] * 20, [0] * 20), own, seed=1)
+    assert (alone.interval, alone.interval_reason) == (None, "no_variation")
+    assert alone.p == pytest.approx(scipy.stats.binomtest(20, 20).pvalue)
+    lost = paired(two([0.25] * 20, [0.75] * 20), lambda case: case // 4, seed=1)
+    assert lost.p == pytest.approx(scipy.stats.binomtest(0, 5).pvalue)
+
+
 def test_cases_of_one_cluster_are_drawn_together_and_mcnemar_says_that_it_does_not() -> None:
     x, y = [1, 1, 1, 0, 0, 0] * 10, [0, 0, 0, 1, 0, 0] * 10
     alone = paired(two(list(x), list(y)), own, seed=1)
