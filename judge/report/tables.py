@@ -49,7 +49,7 @@ def print_report(report: Mapping[str, Any], *, breakdowns: bool = False) -> None
             for name, groups in setting["by"].items():
                 for table in breakdown_tables(setting, name, groups, out):
                     out.print(table)
-    out.print(signatures(report, everything=breakdowns))
+    out.print(*epoch_tables(report), signatures(report, everything=breakdowns), sep="\n")
     if report["tokens"]:
         out.print(token_table(report["tokens"]))
     for line in closing_lines(report):
@@ -303,6 +303,27 @@ def _rows_table(title: str, rows: Iterable[Mapping[str, Any]], columns: Sequence
 def _fits(table: Table, out: Console) -> bool:
     natural = Measurement.get(out, out.options.update(max_width=10_000), table).maximum
     return natural <= out.width
+
+
+def epoch_tables(report: Mapping[str, Any]) -> list[Table]:
+    """What asking each case several times shows; none where each was asked once."""
+    rows = report.get("epochs", [])
+    if not rows:
+        return []
+    table = Table(title=f"{rows[0]['k']} epochs a case", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table.add_column("metric", overflow="fold")
+    for column in ("all right", "any right", "sd between cases", "sd within", "ICC", "cases"):
+        table.add_column(column, justify="right", no_wrap=True)
+    several = len(report["settings"]) > 1
+    for row in rows:
+        title = f"{row['setting']}: {row['title']}" if several else row["title"]
+        cells = (row["all_of"], row["any_of"], _root(row["between"]), _root(row["within"]), row["icc"])
+        table.add_row(title, *map(number, cells), str(row["n_cases"]))
+    return [table]
+
+
+def _root(variance: float | None) -> float | None:
+    return None if variance is None else variance**0.5
 
 
 def signatures(report: Mapping[str, Any], *, everything: bool) -> Table | str:

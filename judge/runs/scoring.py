@@ -20,6 +20,7 @@ from judge.outcome import ERROR_REASONS, Outcome, Scored, Unscored
 from judge.runs.groups import in_order, summarised
 from judge.runs.judged import judge_warnings, shown_facts, signed, splitters_of
 from judge.runs.measuring import Measured, measured_in
+from judge.runs.repeats import repeats
 from judge.runs.store import RunStore, StoredUnit
 from judge.stats import FEW_CLUSTERS, clustered_mean, mean_interval
 
@@ -327,7 +328,10 @@ def score_run(store: RunStore, benchmark: Benchmark, judge: str | None = None, *
     scores = score_units(scorer, cases, units)
     if keep:
         store.write_scores(judge or "", scores)
-    return report_of(store, scorer, summarise(scorer, cases, units, scores))
+    summaries = summarise(scorer, cases, units, scores)
+    metrics = {summary.setting: scorer.metrics_in(summary.setting) for summary in summaries}
+    told = repeats(metrics, cases, units, scores, store.spec().epochs)
+    return report_of(store, scorer, summaries) | {"epochs": told}
 
 
 def rescore_run(store: RunStore, benchmark: Benchmark, judge: str | None = None) -> dict[str, Any]:
