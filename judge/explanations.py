@@ -11,6 +11,7 @@ This module is imported by benchmarks for every listing and must stay light.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,17 +122,19 @@ def explanation_metric(*parameters: tuple[str, str], source: str) -> Metric:
     return Metric(SCORE, "Explanation score (judged)", (("gate", "wrong=0"), *parameters), source=source)
 
 
-class JudgedExplanations:
+class JudgedExplanations(ABC):
     """Base of benchmarks whose only judged metric is the rating of explanations; they add `ExplainedAnswers`."""
 
     explanation_metric: Metric
     judging_tasks: Mapping[str, str] = {KIND: "is the explanation of a right answer right and complete? (0, 0.5, 1)"}
 
+    @abstractmethod
     def has_reference(self, record: Mapping[str, Any]) -> bool:
-        raise NotImplementedError
+        """See `ExplainedAnswers`."""
 
+    @abstractmethod
     def exhibit(self, record: Mapping[str, Any], transcript: Transcript) -> Exhibit | Unscored:
-        raise NotImplementedError
+        """See `ExplainedAnswers`."""
 
     def judged_metrics(self, setting: str, options: Mapping[str, Any]) -> tuple[Metric, ...]:
         return (self.explanation_metric,)

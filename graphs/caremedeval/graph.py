@@ -15,15 +15,13 @@ from graphs.caremedeval.state import Context, State
 from judge.benchmark import ANSWERED
 from judge.errors import CallFailed
 from judge.models.address import Address
+from judge.models.tokens import looks_cut
 
 #: The first ask and one re-ask.
 MOST_ASKS = 2
 
 #: A reply that ended for one of these reasons says nothing that a re-ask could make readable.
 NOT_ASKED_AGAIN = frozenset({"truncated", "truncated_reasoning", "refused", "content_filter", "malformed_response"})
-
-#: Below this share of the expected prompt tokens a server has probably cut the prompt.
-CUT_SHARE = 0.5
 
 
 def build_graph() -> CompiledStateGraph[State, Context, State, State]:
@@ -77,7 +75,9 @@ async def ask(state: State, runtime: Runtime[Context]) -> State:
         "served_model": reply.served_model,
         "fingerprint": reply.fingerprint,
         "prompt_tokens": reply.usage.prompt,
-        "prompt_cut": _looks_cut(state, reply.usage.prompt, runtime.context),
+        "prompt_cut": looks_cut(
+            (str(message["content"]) for message in state["messages"]), reply.usage.prompt, runtime.context.tokenizer
+        ),
     }
     message = reply.message(send_reasoning=True)
     return {"replies": [*state["replies"], said], "messages": [*state["messages"], message]}
@@ -110,10 +110,3 @@ def after_ask(state: State) -> Literal["read", "__end__"]:
 def after_read(state: State) -> Literal["reask", "__end__"]:
     again = state["status"] != ANSWERED and state["status"] not in NOT_ASKED_AGAIN
     return "reask" if again and len(state["replies"]) < MOST_ASKS else "__end__"
-
-
-def _looks_cut(state: State, prompt_tokens: int | None, context: Context) -> bool:
-    if prompt_tokens is None:
-        return False
-    expected = sum(context.tokenizer.count(str(message["content"])) for message in state["messages"])
-    return expected > 500 and prompt_tokens < CUT_SHARE * expected

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from graphs.medexqa.cases import CaseSet
@@ -14,14 +14,8 @@ from judge.benchmark import Case, Transcript, Unit
 from judge.errors import SpecError
 from judge.models.chat import ChatModel
 from judge.models.choices import ChoosingModel
-from judge.models.tokens import Tokenizer
+from judge.models.tokens import Tokenizer, looks_cut
 from judge.prompting import Prompts
-
-#: Below this share of the expected prompt tokens a server has probably cut the prompt.
-CUT_SHARE = 0.5
-
-#: Shorter prompts are not judged: chat templates and estimates weigh too much in them.
-LEAST_TOKENS = 500
 
 
 class ExamPlayer:
@@ -43,15 +37,8 @@ class ExamPlayer:
         start: State = {"case": dict(case.record)}
         end = await self._graph.ainvoke(start, context=context)
         asked = [str(message["content"]) for message in end["messages"][: 2 * len(examples) + 1]]
-        return transcript_of(end, self._by, cut=self._looks_cut(asked, end["replies"]))
-
-    def _looks_cut(self, asked: Sequence[str], replies: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether the server counted far fewer tokens in the first prompt than were sent."""
-        counted = replies[0]["prompt_tokens"] if replies else None
-        if counted is None:
-            return False
-        expected = sum(map(self._tokenizer.count, asked))
-        return expected > LEAST_TOKENS and bool(counted < CUT_SHARE * expected)
+        counted = end["replies"][0]["prompt_tokens"] if end["replies"] else None
+        return transcript_of(end, self._by, cut=looks_cut(asked, counted, self._tokenizer))
 
 
 def weighing(doctor: ChatModel, by: AnswerBy) -> ChoosingModel | None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from judge.cli.groups import refuse_alone
+
 if TYPE_CHECKING:
     from judge.benchmark import Benchmark
     from judge.runs.measuring import TextRequest
@@ -56,14 +58,11 @@ def explanation_request(
     Raises:
         SpecError: an option about comparing, and nothing is compared.
     """
-    from judge.errors import SpecError
     from judge.runs.measuring import TextRequest
 
     which: Any = values["explanations"] or default
     if which is None or which == "none":
-        context, source = click.get_current_context(), click.core.ParameterSource.COMMANDLINE
-        if given := [name for name in _BESIDE if context.get_parameter_source(name) is source]:
-            raise SpecError(f"--{given[0].replace('_', '-')} goes with --explanations lexical or all")
+        refuse_alone(_BESIDE, "--explanations lexical or all")
     if which is None:
         return None
     found: dict[str, Any] = {name: values[option] for name, option in _FIELDS.items() if values[option] is not None}

@@ -99,6 +99,22 @@ def json_option() -> click.Option:
     return click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document and nothing else.")
 
 
+def refuse_alone(names: Sequence[str], needed: str) -> None:
+    """Refuse options that mean nothing without another.
+
+    Args:
+        names: of their parameters.
+        needed: what they go with, as the user writes it.
+
+    Raises:
+        SpecError: one of them was given.
+    """
+    context = click.get_current_context()
+    source = click.core.ParameterSource.COMMANDLINE
+    if given := [name for name in names if context.get_parameter_source(name) is source]:
+        raise SpecError(f"--{given[0].replace('_', '-')} goes with {needed}")
+
+
 def json_object(option: str, text: str | None) -> dict[str, Any]:
     """The JSON object that was given with an option; empty without one.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judge.cli.groups import DIRECTORY, FiniteRange, json_object, json_option, print_json
+from judge.cli.groups import DIRECTORY, FiniteRange, json_object, json_option, print_json, refuse_alone
 from judge.cli.traffic import traffic_of, traffic_params
 from judge.errors import SpecError
 
@@ -62,10 +62,7 @@ def judge_request(values: Mapping[str, Any], *, only: tuple[str, ...] = ()) -> J
     from judge.settings import Generation
 
     if values["judge"] is None:
-        context = click.get_current_context()
-        source = click.core.ParameterSource.COMMANDLINE
-        if given := [name for name in OF_A_JUDGE if context.get_parameter_source(name) is source]:
-            raise SpecError(f"--{given[0].replace('_', '-')} goes with --judge SPEC")
+        refuse_alone(OF_A_JUDGE, "--judge SPEC")
         return None
     return JudgeRequest(
         model=values["judge"],

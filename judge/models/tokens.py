@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,6 +24,26 @@ class Tokenizer(Protocol):
     def count(self, text: str) -> int:
         """Number of tokens of ``text``, without special tokens."""
         ...
+
+
+#: Below this share of the expected prompt tokens a server has probably cut the prompt.
+CUT_SHARE = 0.5
+
+#: Shorter prompts are not judged: chat templates and estimates weigh too much in them.
+LEAST_TOKENS = 500
+
+
+def looks_cut(asked: Iterable[str], counted: int | None, tokenizer: Tokenizer) -> bool:
+    """Whether a server counted far fewer prompt tokens than were sent.
+
+    Args:
+        asked: texts of all messages of the prompt.
+        counted: as the server reported; None if it did not.
+    """
+    if counted is None:
+        return False
+    expected = sum(map(tokenizer.count, asked))
+    return expected > LEAST_TOKENS and counted < CUT_SHARE * expected
 
 
 class EstimateTokenizer:

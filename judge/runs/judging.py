@@ -193,14 +193,14 @@ async def _judge(store: RunStore, request: JudgeRequest, retry: Sequence[str], w
     async with _opened(store, request, seat) as door:
         plan = _plan(store, benchmark, request, seat, door)
         _check_known(store, plan.spec)
-        _check_retry(store, plan.spec, retry)
-        notes = await _preflight(seat) if _todo(store, plan, retry) else ()
+        said = store.judging.judged(plan.spec.name)
+        _check_retry(plan.spec, said, retry)
+        todo = _todo(plan, said, retry)
+        notes = await _preflight(seat) if todo else ()
         new = plan.spec.name not in store.judging.judges()
         if new:
             store.judging.add_judge(plan.spec.name, _facts(plan, notes))
-        todo = _todo(store, plan, retry)
-        again = store.judging.judged(plan.spec.name)
-        store.judging.ask_again([again[s.unit.key] for s in todo if s.unit.key in again], _meant(retry))
+        store.judging.ask_again([said[s.unit.key] for s in todo if s.unit.key in said], _meant(retry))
         try:
             ending, faults = await _work(store, request, plan, model_judged(benchmark), door, todo, watcher)
         except MedjudgeError:
@@ -335,8 +335,7 @@ def _told(differences: Sequence[str]) -> list[str]:
     return others or list(differences)
 
 
-def _check_retry(store: RunStore, spec: JudgeSpec, retry: Sequence[str]) -> None:
-    said = store.judging.judged(spec.name)
+def _check_retry(spec: JudgeSpec, said: Mapping[str, UnitJudgements], retry: Sequence[str]) -> None:
     reasons = {why.reason for of_unit in said.values() for why in of_unit.missing.values()}
     for reason in retry:
         if reason != ERRORS and reason not in reasons:
@@ -348,9 +347,9 @@ def _meant(retry: Sequence[str]) -> set[str]:
     return {name for reason in retry for name in (ERROR_REASONS if reason == ERRORS else (reason,))}
 
 
-def _todo(store: RunStore, plan: Plan, retry: Sequence[str]) -> list[StoredUnit]:
+def _todo(plan: Plan, said: Mapping[str, UnitJudgements], retry: Sequence[str]) -> list[StoredUnit]:
     """The units that are to be judged, or judged again."""
-    said, meant = store.judging.judged(plan.spec.name), _meant(retry)
+    meant = _meant(retry)
     return [
         stored
         for stored in plan.units
