@@ -3,7 +3,7 @@
 The items that people labelled must be a random part of all items, or clusters of them. Then the judge's error on them
 is its error on the others, and its size and uncertainty both enter the result. Sources: Angelopoulos et al. 2023,
 Prediction-Powered Inference, Science 382:669-674, and Angelopoulos, Duchi & Zrnic 2023, PPI++, arXiv 2311.01453,
-section 2 (power tuning), here with cluster-robust variances; Rogan & Gladen 1978, Estimating Prevalence from the
+section 6 (power tuning), here with cluster-robust variances; Rogan & Gladen 1978, Estimating Prevalence from the
 Results of a Screening Test, Am. J. Epidemiol. 107(1):71-76.
 """
 

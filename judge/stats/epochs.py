@@ -1,7 +1,7 @@
 """Cases asked several times: means, how often all or any of k epochs succeed, and where the variance lies.
 
 Sources: Chen et al. 2021, Evaluating Large Language Models Trained on Code, arXiv 2107.03374, equation 1 (any of k);
-Yao et al. 2024, τ-bench, arXiv 2406.12045, section 4 (all of k); Shrout & Fleiss 1979, Psychol. Bull. 86(2):420-428,
+Yao et al. 2024, τ-bench, arXiv 2406.12045 (all of k); Shrout & Fleiss 1979, Psychol. Bull. 86(2):420-428,
 and Searle, Casella & McCulloch 1992, Variance Components, section 3.6 (one-way analysis with unequal numbers).
 """
 

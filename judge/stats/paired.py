@@ -1,8 +1,9 @@
 """Two models on the same cases: the difference of their means, McNemar's test, wins and losses.
 
 Sources: McNemar 1947, Note on the Sampling Error of the Difference Between Correlated Proportions, Psychometrika
-12(2):153-157; Edwards 1948, Psychometrika 13(3):185-187 (continuity correction); Agresti 2002, Categorical Data
-Analysis, 2nd ed., section 10.1 (exact test). Draws of whole clusters: `judge.stats.draws`.
+12(2):153-157; Edwards 1948, Psychometrika 13(3):185-187 (continuity correction); Fagerland, Lydersen & Laake 2013, The
+McNemar Test for Binary Matched-Pairs Data, BMC Med. Res. Methodol. 13:91 (exact test). Draws of whole clusters:
+`judge.stats.draws`.
 """
 
 from __future__ import annotations

@@ -56,7 +56,25 @@ def test_krippendorffs_example_is_reproduced_from_labels_with_missing_ones() -> 
     assert together["krippendorff_alpha_nominal"].value == pytest.approx(0.743, abs=5e-4)
     assert together["krippendorff_alpha_ordinal"].value == pytest.approx(0.815, abs=5e-4)
     assert together["krippendorff_alpha_interval"].value == pytest.approx(0.849, abs=5e-4)
-    assert together["gwet_ac1"].value == pytest.approx(0.77515, abs=5e-6)  # irrCAC 0.4.4 without unit 12
+
+
+def test_gwets_example_is_reproduced_from_labels_with_missing_ones() -> None:
+    # Gwet 2014, Handbook of Inter-Rater Reliability, 4th ed., p. 125: five observers, fifteen subjects
+    raters = by_item(
+        one="112.001122.0131",
+        two="1130000.2110231",
+        three="203000222100221",
+        four=".13....0.10022.",
+        five="2..0001.2....31",
+    )
+    together = agreement(raters, own, seed=0).together
+    expected = {
+        "raw_agreement": 0.616,
+        "fleiss_kappa": 0.458,
+        "gwet_ac1": 0.497,
+        "krippendorff_alpha_nominal": 0.481,
+    }
+    assert {name: together[name].value for name in expected} == pytest.approx(expected, abs=5e-4)
 
 
 def test_an_item_with_a_single_label_is_not_compared_but_counted_as_missing_for_the_others() -> None:

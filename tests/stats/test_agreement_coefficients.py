@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import krippendorff
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from nltk.metrics.agreement import AnnotationTask
 from numpy.typing import NDArray
 from sklearn.metrics import cohen_kappa_score
 
@@ -46,6 +49,20 @@ KRIPPENDORFF = np.array(
         *([0, 0, 0, 4, 0], [3, 1, 0, 0, 0], [0, 4, 0, 0, 0], [0, 0, 0, 0, 3], [2, 0, 0, 0, 0], [0, 0, 1, 0, 0]),
     ]
 )
+
+# Krippendorff's example of three coders with missing data, in "Krippendorff's alpha" of Wikipedia: fifteen units
+THREE_CODERS = np.array(
+    [
+        *([1, 0, 0, 0], [0, 0, 0, 0], [0, 2, 0, 0], [2, 0, 0, 0], [0, 0, 2, 0]),
+        *([0, 0, 2, 1], [0, 0, 0, 3], [1, 0, 1, 0], [0, 2, 0, 0], [2, 0, 0, 0]),
+        *([2, 0, 0, 0], [0, 0, 2, 0], [0, 0, 2, 0], [0, 0, 0, 0], [0, 0, 1, 1]),
+    ]
+)
+
+# Gwet 2014, Handbook of Inter-Rater Reliability, 4th ed., as in his package irrCAC: 100 pregnancies by two abstractors
+# (cont3x3abstractors), and 223 patients by two ways of diagnosis (cont4x4diagnosis)
+ABSTRACTORS = np.array([[13, 0, 0], [0, 20, 7], [0, 4, 56]])
+DIAGNOSES = np.array([[40, 6, 4, 15], [4, 25, 1, 5], [4, 2, 21, 9], [17, 13, 12, 45]])
 
 
 def pairs(counts: Counts) -> NDArray[np.float64]:
@@ -88,7 +105,16 @@ def test_fleiss_1971_psychiatric_diagnoses() -> None:
     assert FLEISS.sum(axis=0).tolist() == [26, 26, 30, 55, 43]  # the table's own totals
     table = pairs(FLEISS)
     assert round(float(raw_agreement(table)), 3) == 0.556
-    assert round(float(fleiss_kappa(table)), 3) == 0.430
+    assert float(fleiss_kappa(table)) == pytest.approx(0.4302445, abs=5e-8)  # kappam.fleiss of R's irr
+
+
+def test_gwets_package_on_the_first_half_of_fleiss_table() -> None:
+    # irrCAC, distrib.6raters and its README
+    table = pairs(FLEISS[:15])
+    assert float(raw_agreement(table)) == pytest.approx(0.5511111, abs=5e-8)
+    assert float(fleiss_kappa(table)) == pytest.approx(0.4139265, abs=5e-8)
+    assert float(gwet_ac(table)) == pytest.approx(0.4448007, abs=5e-8)
+    assert krippendorff_alpha(FLEISS[:15], "nominal") == pytest.approx(0.4204384, abs=5e-8)
 
 
 def test_krippendorff_2011_twelve_units_four_observers_missing_data() -> None:
@@ -99,17 +125,56 @@ def test_krippendorff_2011_twelve_units_four_observers_missing_data() -> None:
     assert round(float(alpha_of_coincidences(table, "interval", (1, 2, 3, 4, 5))), 3) == 0.849
 
 
-def test_krippendorff_2011_binary_data_two_observers() -> None:
-    # section A: ten units, observers agree on six; alpha = .095
-    a = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
-    b = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
-    counts = np.array([[(x == 0) + (y == 0), x + y] for x, y in zip(a, b, strict=True)])
-    assert round(float(alpha_of_coincidences(coincidences(counts), "nominal")), 3) == 0.095
-    assert round(krippendorff_alpha(counts, "nominal"), 3) == 0.095
+def test_krippendorffs_three_coders_with_missing_data() -> None:
+    table = coincidences(THREE_CODERS)
+    assert round(float(alpha_of_coincidences(table, "nominal")), 3) == 0.691
+    assert round(float(alpha_of_coincidences(table, "interval", (1, 2, 3, 4))), 3) == 0.811
+    assert round(krippendorff_alpha(THREE_CODERS, "nominal"), 3) == 0.691
 
 
-def test_gwet_2008_where_agreement_is_high_and_kappa_is_not() -> None:
-    # 125 subjects, 118 +/+, 5 +/-, 2 -/+, none -/-: observed .944
+@pytest.mark.parametrize(
+    ("table", "kappa", "linear", "quadratic"),
+    [(ABSTRACTORS, 0.796, 0.843, 0.892), (DIAGNOSES, 0.432, 0.407, 0.383)],
+)
+def test_gwets_two_raters_kappa(table: Counts, kappa: float, linear: float, quadratic: float) -> None:
+    k = len(table)
+    found = [cohen_kappa(table), cohen_kappa(table, linear_weights(k)), cohen_kappa(table, quadratic_weights(k))]
+    assert found == pytest.approx([kappa, linear, quadratic], abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("table", "ac1", "linear", "quadratic"),
+    [(ABSTRACTORS, 0.849, 0.900, 0.940), (DIAGNOSES, 0.456, 0.377, 0.299)],
+)
+def test_gwets_two_raters_ac1_and_ac2(table: Counts, ac1: float, linear: float, quadratic: float) -> None:
+    k, both = len(table), as_pairs(table)
+    found = [gwet_ac(both), gwet_ac(both, linear_weights(k)), gwet_ac(both, quadratic_weights(k))]
+    assert found == pytest.approx([ac1, linear, quadratic], abs=5e-4)
+
+
+def test_gwets_two_abstractors_to_seven_places() -> None:
+    # README of irrCAC: Cohen, Scott, Gwet, Krippendorff
+    both = as_pairs(ABSTRACTORS)
+    found = [
+        cohen_kappa(ABSTRACTORS),
+        fleiss_kappa(both),
+        gwet_ac(both),
+        alpha_of_coincidences(2.0 * both, "nominal"),
+    ]
+    assert found == pytest.approx([0.7964094, 0.7962397, 0.8493305, 0.7972585], abs=5e-8)
+
+
+def test_gwet_2014_four_raters_of_fifteen_subjects() -> None:
+    # irrCAC, cac.raw.gender
+    raters = ("aaaaabbbcaaaaab", "aaaababccaaaaba", "abbcaabbcabbcaa", "ccccaabbcccccaa")
+    counts = np.array([[labels.count(label) for label in "abc"] for labels in zip(*raters, strict=True)])
+    table = pairs(counts)
+    found = [raw_agreement(table), fleiss_kappa(table), gwet_ac(table), krippendorff_alpha(counts, "nominal")]
+    assert found == pytest.approx([0.456, 0.129, 0.208, 0.143], abs=5e-4)
+
+
+def test_where_agreement_is_high_and_kappa_is_not_worked_by_hand() -> None:
+    # table of Gwet 2008: 125 subjects, 118 +/+, 5 +/-, 2 -/+, none -/-: observed .944
     table = np.array([[118, 5], [2, 0]])
     # kappa: chance .984 * .96 + .016 * .04 = .94528
     assert float(cohen_kappa(table)) == pytest.approx((0.944 - 0.94528) / (1 - 0.94528))
@@ -117,17 +182,6 @@ def test_gwet_2008_where_agreement_is_high_and_kappa_is_not() -> None:
     assert float(fleiss_kappa(as_pairs(table))) == pytest.approx((0.944 - 0.945568) / (1 - 0.945568))
     # AC1: chance 2 * .972 * .028 = .054432
     assert float(gwet_ac(as_pairs(table))) == pytest.approx((0.944 - 0.054432) / (1 - 0.054432))
-    assert round(float(gwet_ac(as_pairs(table))), 4) == 0.9408
-
-
-def test_gwet_of_four_raters_as_irrcac_computes_it() -> None:
-    # irrCAC 0.4.4 (Python), CAC(raw_4raters() without unit 12, categories=[1, 2, 3, 4, 5]); unit 12 has one label
-    table = pairs(KRIPPENDORFF)
-    assert round(float(raw_agreement(table)), 5) == 0.81818
-    assert round(float(gwet_ac(table)), 5) == 0.77515
-    assert round(float(fleiss_kappa(table)), 5) == 0.76248
-    assert round(float(gwet_ac(table, linear_weights(5))), 5) == 0.85769
-    assert round(float(gwet_ac(table, quadratic_weights(5))), 5) == 0.9128
 
 
 # --- other libraries ----------------------------------------------------------------------------------------------
@@ -150,6 +204,30 @@ def test_cohen_kappa_is_that_of_scikit_learn(table: NDArray[np.int_]) -> None:
     for name, weights in ((None, None), ("linear", linear_weights(k)), ("quadratic", quadratic_weights(k))):
         expected = cohen_kappa_score(first, second, labels=range(k), weights=name)
         assert float(cohen_kappa(table, weights)) == pytest.approx(expected, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=30)
+@given(arrays(np.int64, st.tuples(st.integers(2, 12), st.integers(2, 4)), elements=st.integers(0, 2)))
+def test_fleiss_kappa_is_that_of_nltk(labels: NDArray[np.int_]) -> None:
+    if len(np.unique(labels)) < 2:
+        return
+    counts = np.stack([(labels == code).sum(axis=1) for code in range(3)], axis=1)
+    task = AnnotationTask([(rater, item, int(label)) for (item, rater), label in np.ndenumerate(labels)])
+    assert float(fleiss_kappa(pairs(counts))) == pytest.approx(task.pi(), abs=1e-9)
+
+
+@settings(deadline=None, max_examples=30)
+@given(arrays(np.int64, st.tuples(st.integers(2, 10), st.integers(2, 4)), elements=st.integers(0, 2)))
+def test_gwets_coefficients_are_those_of_comparing_labels_one_by_one(labels: NDArray[np.int_]) -> None:
+    # Gwet 2014: agreement of two raters drawn for an item; chance agreement of a label given at random
+    if len(np.unique(labels)) < 2:
+        return
+    counts = np.stack([(labels == code).sum(axis=1) for code in range(3)], axis=1)
+    shares = [np.mean(labels == code) for code in range(3)]
+    for weights in (np.eye(3), linear_weights(3), quadratic_weights(3)):
+        observed = np.mean([weights[a, b] for row in labels for a, b in permutations(row, 2)])
+        chance = weights.sum() / 6 * sum(share * (1 - share) for share in shares)
+        assert float(gwet_ac(pairs(counts), weights)) == pytest.approx((observed - chance) / (1 - chance), abs=1e-9)
 
 
 @settings(deadline=None)

@@ -1,4 +1,4 @@
-"""Rank correlations of a judge and a person against hand arithmetic and SciPy."""
+"""Rank correlations of a judge and a person against published examples, hand arithmetic and SciPy."""
 
 from __future__ import annotations
 
@@ -15,6 +15,26 @@ def of(x: list[float | None], y: list[float | None], seed: int = 0, resamples: i
     return correlation(
         {"judge": dict(enumerate(x)), "human": dict(enumerate(y))}, lambda item: item, seed=seed, resamples=resamples
     )
+
+
+def test_hours_of_television_by_intelligence_quotient() -> None:
+    # example of "Spearman's rank correlation coefficient" of Wikipedia: rho = -29/165
+    quotient = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
+    hours = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]
+    assert of(list(quotient), list(hours)).spearman.value == pytest.approx(-29 / 165)
+
+
+def test_the_quality_of_canned_tuna() -> None:
+    # Hollander & Wolfe 1973, p. 187 f.: tau = .4444
+    lightness = [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1]
+    quality = [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8]
+    assert of(list(lightness), list(quality)).kendall.value == pytest.approx(0.4444444, abs=5e-8)
+
+
+def test_ties_as_in_the_manual_of_scipy() -> None:
+    # examples of scipy.stats.kendalltau and scipy.stats.spearmanr
+    assert of([12, 2, 1, 12, 2], [1, 4, 7, 1, 0]).kendall.value == pytest.approx(-0.47140452079103173)
+    assert of([1, 2, 3, 4, 5], [5, 6, 7, 8, 7]).spearman.value == pytest.approx(0.8207826816681233)
 
 
 def test_ranks_worked_by_hand() -> None:

@@ -1,4 +1,4 @@
-"""A judge corrected by people's labels: the papers' formulas written out, hand arithmetic, coverage."""
+"""A judge corrected by people's labels: published examples, the papers' formulas written out, coverage."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.special
 import scipy.stats
 
 from judge.stats import REASONS, Corrected, misclassification_corrected, prediction_powered, rogan_gladen
@@ -21,6 +22,29 @@ def simulated(seed: int, n: int = 400, n_labelled: int = 100) -> tuple[dict[int,
     truth = rng.random(n) < 0.4
     judge = np.where(truth, rng.random(n) < 0.8, rng.random(n) < 0.1)
     return dict(enumerate(map(float, judge))), {item: float(truth[item]) for item in range(n_labelled)}
+
+
+def chen_2026() -> tuple[dict[int, float], dict[int, float]]:
+    """Chen et al. 2026, Efficient Inference for Noisy LLM-as-a-Judge Evaluation, arXiv 2601.05420, their package.
+
+    People labelled 24 items 0, three of which the judge called 1, and four items 1, one of which it called 1. It called
+    40 of 248 unlabelled items 1.
+    """
+    judge = {item: float(item < 3 or item == 24 or 28 <= item < 68) for item in range(276)}
+    return judge, {item: float(item >= 24) for item in range(28)}
+
+
+@pytest.mark.parametrize(("weight", "value", "interval"), [(1.0, 0.161, (0.059, 0.371)), (None, 0.145, (0.065, 0.292))])
+def test_a_published_evaluation_of_a_noisy_judge(
+    weight: float | None, value: float, interval: tuple[float, float]
+) -> None:
+    found = prediction_powered(*chen_2026(), own, level=0.9, weight=weight)
+    assert found.value == pytest.approx(value, abs=5e-4)
+    assert found.se is not None
+    # their 90% interval is normal on the logit scale; their variances are over n, ours as HC3 has them over n - 1
+    reach = scipy.stats.norm.ppf(0.95) * found.se * math.sqrt(27 / 28) / (found.value * (1 - found.value))
+    ends = scipy.special.expit(scipy.special.logit(found.value) + np.array([-reach, reach]))
+    assert ends == pytest.approx(interval, abs=5e-4)
 
 
 def test_the_first_papers_estimate_and_variance() -> None:
@@ -43,7 +67,7 @@ def test_the_weight_is_that_of_power_tuning() -> None:
     judge, human = simulated(2, n=4000, n_labelled=1000)
     found = prediction_powered(judge, human, own)
     f, y = np.array(list(judge.values())), np.array(list(human.values()))
-    # PPI++, equation 9 for a mean: Cov(y, f) / ((1 + n/N) Var f)
+    # PPI++, example 6.1, for a mean: Cov(y, f) / ((1 + n/N) Var f)
     expected = np.cov(y, f[:1000])[0, 1] / ((1 + 1000 / 3000) * f.var(ddof=1))
     assert found.weight == pytest.approx(expected, rel=0.01)
     classical = prediction_powered(judge, human, own, weight=0.0).se
@@ -99,11 +123,20 @@ def test_the_corrected_mean_covers_where_the_judges_own_does_not() -> None:
     assert judged < 178
 
 
-def test_rogan_and_gladens_estimate_worked_by_hand() -> None:
-    # (.38 + .9 - 1) / (.8 + .9 - 1) = .28 / .7
-    assert rogan_gladen(0.38, 0.8, 0.9) == pytest.approx(0.4)
-    # 4 positive of 150 with a specificity of .9 is less than false positives alone would be
-    assert rogan_gladen(4 / 150, 0.9, 0.9) == 0.0
+@pytest.mark.parametrize(
+    ("apparent", "sensitivity", "specificity", "share"),
+    [
+        (23 / 150, 0.96, 0.89, 0.051),  # first example of epi.prev in R's epiR: 5.1 of 100
+        (6 / 151, 0.964, 0.927, 0.0),  # Reiczigel et al. 2010 and second example of epi.prev, Helicobacter pylori
+        (0.4, 0.9, 0.7, 0.1667),  # Lee et al. 2025, How to Correctly Report LLM-as-a-Judge Evaluations, their package
+    ],
+)
+def test_rogan_and_gladens_estimate(apparent: float, sensitivity: float, specificity: float, share: float) -> None:
+    assert rogan_gladen(apparent, sensitivity, specificity) == pytest.approx(share, abs=5e-4)
+
+
+def test_rogan_and_gladens_estimate_is_cut_to_a_share() -> None:
+    assert rogan_gladen(6 / 151, 0.964, 0.927) == 0.0
     assert rogan_gladen(0.95, 0.8, 0.9) == 1.0
     assert rogan_gladen(0.3, 1.0, 1.0) == pytest.approx(0.3)
     assert rogan_gladen(0.3, 0.5, 0.5) is None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from itertools import combinations
 from statistics import fmean
 
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +23,24 @@ SHROUT_FLEISS = {
     6: [6, 2, 4, 7],
 }
 
+# Davies & Goldsmith 1972, section 6.4: yield of five preparations from each of six batches (Dyestuff of R's lme4)
+DYESTUFF = {
+    "A": [1545, 1440, 1440, 1520, 1580],
+    "B": [1540, 1555, 1490, 1560, 1495],
+    "C": [1595, 1550, 1605, 1510, 1560],
+    "D": [1445, 1440, 1595, 1465, 1545],
+    "E": [1595, 1630, 1515, 1635, 1625],
+    "F": [1520, 1455, 1450, 1480, 1445],
+}
+
+# Sokal & Rohlf 1995, Biometry, 3rd ed., p. 210: width of scutum of ticks from four rabbits
+TICKS = {
+    1: [380, 376, 360, 368, 372, 366, 374, 382],
+    2: [350, 356, 358, 376, 338, 342, 366, 350, 344, 364],
+    3: [354, 360, 362, 352, 366, 372, 362, 344, 342, 358, 351, 348, 348],
+    4: [376, 344, 342, 372, 374, 360],
+}
+
 
 def own(case: int) -> int:
     return case
@@ -31,9 +51,24 @@ def test_the_components_of_shrout_and_fleiss() -> None:
     # their table 3: between-targets mean square 11.24, within-target 6.26; table 4: ICC(1,1) = .17
     assert found.mean_square_between == pytest.approx(11.24, abs=0.005)
     assert found.mean_square_within == pytest.approx(6.26, abs=0.005)
-    assert found.icc == pytest.approx(0.17, abs=0.005)
+    assert found.icc == pytest.approx(0.165742, abs=5e-7)  # .17 in print, six places by R's psych
     assert found.between == pytest.approx((11.24 - 6.26) / 4, abs=0.005)
     assert (found.n, found.n_cases, found.note) == (24, 6, "")
+
+
+def test_the_components_of_dyestuff() -> None:
+    # manual of lme4, restricted maximum likelihood, which is the analysis of variance where numbers are equal
+    found = variance_components(DYESTUFF)
+    assert (found.between, found.within) == (pytest.approx(1764.05), pytest.approx(2451.25))
+
+
+@pytest.mark.parametrize("data", [SHROUT_FLEISS, DYESTUFF, TICKS])
+def test_mean_squares_have_the_ratio_of_scipys_analysis_of_variance(data: dict[Hashable, list[int]]) -> None:
+    found = variance_components(data)
+    assert found.mean_square_between is not None
+    assert found.mean_square_within is not None
+    ratio = scipy.stats.f_oneway(*data.values()).statistic
+    assert found.mean_square_between / found.mean_square_within == pytest.approx(ratio)
 
 
 def test_unequal_numbers_of_epochs_worked_by_hand() -> None:
@@ -68,6 +103,13 @@ def test_no_variance_at_all_has_no_correlation() -> None:
 def test_too_few_epochs_for_components_are_said(epochs: dict[str, list[float | None]], reason: str) -> None:
     found = variance_components(epochs)
     assert (found.between, found.within, found.reason) == (None, None, reason)
+
+
+def test_all_and_any_as_in_the_manual_of_scorio() -> None:
+    # Hariri et al. 2025, Don't Pass@k, arXiv 2510.04265, examples of their package: pass^k and pass@k of k = 1, 2
+    epochs = {0: [0, 1, 1, 0, 1], 1: [1, 1, 0, 1, 1]}
+    assert [all_of(epochs, own, k).value for k in (1, 2)] == pytest.approx([0.7, 0.45])
+    assert [any_of(epochs, own, k).value for k in (1, 2)] == pytest.approx([0.7, 0.95])
 
 
 def test_all_and_any_of_two_worked_by_hand() -> None:

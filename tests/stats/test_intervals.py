@@ -1,4 +1,4 @@
-"""The interval that reports show: hand arithmetic, SciPy, and how often it covers the truth."""
+"""The interval that reports show: a published table, hand arithmetic, SciPy, how often it covers the truth."""
 
 from __future__ import annotations
 
@@ -50,8 +50,19 @@ def test_all_right_gives_the_exact_interval_of_so_many_clusters_not_a_width_of_0
     theirs = scipy.stats.binomtest(30, 30).proportion_ci(method="exact")
     assert found.method == "exact"
     assert found.ends == pytest.approx((theirs.low, theirs.high))
-    assert mean_interval([0.0] * 30, range(30)).ends == pytest.approx((1 - theirs.high, 1 - theirs.low))
-    assert mean_interval([-1.0] * 30, range(30), (-1.0, 1.0)).ends == pytest.approx((-1.0, 1 - 2 * theirs.low))
+    thirds = [case // 3 for case in range(90)]
+    assert mean_interval([0.0] * 90, thirds).ends == pytest.approx((0.0, 1 - theirs.low))
+    assert mean_interval([-1.0] * 90, thirds, (-1.0, 1.0)).ends == pytest.approx((-1.0, 1 - 2 * theirs.low))
+
+
+def test_single_cases_all_right_or_all_wrong_have_the_interval_of_their_count() -> None:
+    # mid-p: half of p^30 is .025
+    least = 0.05 ** (1 / 30)
+    found = mean_interval([1.0] * 30, range(30))
+    assert found.method == "mid_p"
+    assert found.ends == pytest.approx((least, 1.0))
+    assert mean_interval([0.0] * 30, range(30)).ends == pytest.approx((0.0, 1 - least))
+    assert mean_interval([-1.0] * 30, range(30), (-1.0, 1.0)).ends == pytest.approx((-1.0, 1 - 2 * least))
 
 
 def test_what_does_not_vary_otherwise_has_no_interval() -> None:
@@ -64,11 +75,23 @@ def test_what_does_not_vary_otherwise_has_no_interval() -> None:
 
 
 @pytest.mark.parametrize(("right", "n"), [(1, 30), (15, 30), (29, 30), (61, 90)])
-def test_single_cases_right_or_wrong_have_the_interval_of_wilson(right: int, n: int) -> None:
+def test_single_cases_right_or_wrong_have_the_interval_of_their_count(right: int, n: int) -> None:
     found = mean_interval(np.arange(n) < right, range(n))
-    theirs = scipy.stats.binomtest(right, n).proportion_ci(method="wilson")
-    assert found.method == "wilson"
-    assert found.ends == pytest.approx((theirs.low, theirs.high))
+    assert found.method == "mid_p"
+    assert found.ends is not None
+    low, high = found.ends
+    for p, tail in ((low, 0.025), (high, 0.975)):
+        as_many = scipy.stats.binom.sf(right, n, p) + scipy.stats.binom.pmf(right, n, p) / 2
+        assert as_many == pytest.approx(tail, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "ends"),
+    [(81, 263, (0.2544, 0.3658)), (15, 148, (0.0601, 0.1581)), (0, 20, (0, 0.1391)), (1, 29, (0.0017, 0.1585))],
+)
+def test_mid_p_interval_in_the_table_of_newcombe(right: int, n: int, ends: tuple[float, float]) -> None:
+    # Newcombe 1998, Stat. Med. 17:857-872, table I, method 6
+    assert mean_interval(np.arange(n) < right, range(n)).ends == pytest.approx(ends, abs=5e-5)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Standard errors and intervals against hand arithmetic and SciPy."""
+"""Standard errors and intervals against a published example, hand arithmetic and SciPy."""
 
 from __future__ import annotations
 
@@ -15,6 +15,23 @@ from hypothesis import strategies as st
 from judge.stats import Mean, bootstrap_interval, clustered_mean
 
 unit = st.floats(0, 1)
+
+
+def test_grade_points_of_students_in_suites() -> None:
+    # Lohr 1999, Sampling: Design and Analysis, example 5.2: four students in each of five suites; their total over 400
+    # students is 1130.4, with an error of 67.16666 where no correction is made for a finite number of suites
+    suites = {
+        1: [3.08, 2.60, 3.44, 3.04],
+        2: [2.36, 3.04, 3.28, 2.68],
+        3: [2.00, 2.56, 2.52, 1.88],
+        4: [3.00, 2.88, 3.44, 3.64],
+        5: [2.68, 1.92, 3.28, 3.20],
+    }
+    found = clustered_mean(
+        [value for values in suites.values() for value in values], [suite for suite in suites for _ in range(4)]
+    )
+    assert found.mean == pytest.approx(1130.4 / 400)
+    assert found.se == pytest.approx(67.16666 / 400, abs=5e-8)
 
 
 def test_two_clusters_worked_by_hand() -> None:

@@ -8,6 +8,8 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
 
 from judge.stats import REASONS, mcnemar, paired, pairwise
 from judge.stats.draws import expanded_interval, two_sided_p
@@ -22,14 +24,32 @@ def two(x: list[float | None], y: list[float | None]) -> dict[str, dict[int, flo
 
 
 def test_mcnemar_of_the_approval_ratings() -> None:
-    # Agresti 2002, table 10.1, 794 150 / 86 570: z0² = (86 - 150)² / (86 + 150) = 17.36, P = .00003
+    # Agresti 1990, Categorical Data Analysis, p. 350, as computed by R's mcnemar.test without and with correction
     found = mcnemar(794, 150, 86, 570)
     assert found.chi_square == pytest.approx(17.3559, abs=5e-5)
-    assert found.p == pytest.approx(3.099e-05, rel=1e-3)
-    assert found.chi_square_corrected == pytest.approx(63**2 / 236)
-    assert found.p_corrected == pytest.approx(scipy.stats.chi2.sf(63**2 / 236, 1))
-    assert found.p_exact == pytest.approx(scipy.stats.binomtest(86, 236).pvalue)
+    assert found.p == pytest.approx(3.099e-05, abs=5e-9)
+    assert found.chi_square_corrected == pytest.approx(16.818, abs=5e-4)
+    assert found.p_corrected == pytest.approx(4.115e-05, abs=5e-9)
     assert found.n == 1600
+
+
+def test_mcnemar_of_responses_before_and_after_consolidation() -> None:
+    # Fagerland, Lydersen & Laake 2017, Statistical Analysis of Contingency Tables, chapter 8 (data of Cavo et al. 2012)
+    found = mcnemar(59, 6, 16, 80)
+    assert found.chi_square == pytest.approx(2.132**2, abs=0.003)
+    assert found.p == pytest.approx(0.033006, abs=5e-7)
+    assert found.chi_square_corrected == pytest.approx(1.919**2, abs=0.003)
+    assert found.p_corrected == pytest.approx(0.055009, abs=5e-7)
+    assert found.p_exact == pytest.approx(0.052479, abs=5e-7)
+
+
+@given(st.integers(0, 60), st.integers(1, 60))
+def test_mcnemars_p_values_are_those_of_scipy(first_only: int, second_only: int) -> None:
+    found = mcnemar(3, first_only, second_only, 4)
+    discordant = first_only + second_only
+    assert found.p == pytest.approx(scipy.stats.chisquare([first_only, second_only]).pvalue)
+    assert found.p_corrected == pytest.approx(scipy.stats.chi2.sf(found.chi_square_corrected, 1))
+    assert found.p_exact == pytest.approx(scipy.stats.binomtest(first_only, discordant).pvalue)
 
 
 def test_mcnemar_without_discordant_cases_has_no_chi_square() -> None:
