@@ -99,6 +99,17 @@ def json_option() -> click.Option:
     return click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document and nothing else.")
 
 
+def prices_option() -> click.Option:
+    file: Any = click.Path(path_type=Path, exists=True, dir_okay=False)
+    return click.Option(
+        ["--prices"],
+        type=file,
+        metavar="FILE",
+        help='Also what calls cost, by this TOML file: currency = "USD", and for each model [models."NAME"] with '
+        "prompt and completion, the prices of a million tokens.",
+    )
+
+
 def refuse_alone(names: Sequence[str], needed: str) -> None:
     """Refuse options that mean nothing without another.
 

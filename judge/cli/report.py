@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judge.cli.groups import DIRECTORY, json_option, print_json
+from judge.cli.groups import DIRECTORY, json_option, prices_option, print_json
 from judge.errors import SpecError
 
 if TYPE_CHECKING:
@@ -24,14 +24,16 @@ def _report(
     html: Path | None,
     figures: Path | None,
     cutoff: datetime | None,
+    prices: Path | None,
     megabytes: int,
     as_json: bool,
 ) -> None:
     from judge.report.document import Wanted
+    from judge.report.prices import read_prices
 
     if html is None and figures is None and not as_json:
         raise SpecError("nothing to make; give --html FILE, --figures DIR or --json")
-    wanted = Wanted(judges, _day(cutoff), megabytes * 1_000_000)
+    wanted = Wanted(judges, _day(cutoff), read_prices(prices) if prices else None, megabytes * 1_000_000)
     document = _document(run_dir, wanted)
     written = _written(document, html, figures)
     if as_json:
@@ -101,6 +103,7 @@ report = click.Command(
         click.Option(["--figures"], type=DIRECTORY, metavar="DIR", help="Each figure as PNG and SVG."),
         click.Option(["--cutoff"], type=click.DateTime(["%Y-%m-%d"]), metavar="YYYY-MM-DD",
                      help="Also results on cases from before, and from on or after, this day."),
+        prices_option(),
         click.Option(["--case-texts", "megabytes"], type=click.IntRange(1, 500), default=MEGABYTES, show_default=True,
                      metavar="MB", help="Room for the texts of all cases; the longest are cut, visibly, to fit."),
         json_option(),

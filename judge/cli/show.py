@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judge.cli.groups import DIRECTORY, json_option, print_json
+from judge.cli.groups import DIRECTORY, json_option, prices_option, print_json
 from judge.errors import SpecError
 
 if TYPE_CHECKING:
@@ -19,22 +19,29 @@ if TYPE_CHECKING:
     from judge.runs.store import RunStore
 
 
-def _show(run_dir: Path, case_id: str | None, judge: str | None, as_json: bool) -> None:
+def _show(run_dir: Path, case_id: str | None, judge: str | None, prices: Path | None, as_json: bool) -> None:
     from judge.report.agreement import print_agreement
+    from judge.report.prices import cost_of, read_prices
     from judge.report.tables import print_report
     from judge.runs.rating_agreement import rating_agreement
     from judge.runs.scoring import score_run
     from judge.runs.store import benchmark_of, open_run
 
+    if case_id is not None and prices is not None:
+        raise SpecError("--prices goes with a whole run, not with one case")
+    priced = read_prices(prices) if prices else None
     store = open_run(run_dir, write=False)
     try:
         benchmark = benchmark_of(store)
         if case_id is None:
             report, agreed = score_run(store, benchmark, judge), rating_agreement(store, benchmark)
+            cost = cost_of(report["tokens"], priced) if priced else None
             if as_json:
-                print_json(report | {"agreement": agreed, "units": _units(store, benchmark, judge)})
+                facts = cost.facts() if cost else None
+                units = _units(store, benchmark, judge)
+                print_json(report | {"cost": facts, "agreement": agreed, "units": units})
             else:
-                print_report(report, breakdowns=True)
+                print_report(report, breakdowns=True, cost=cost)
                 print_agreement(agreed)
         else:
             entries = _case(store, benchmark, case_id, judge)
@@ -205,6 +212,7 @@ show = click.Command(
         click.Argument(["case_id"], required=False),
         click.Option(["--judge"], metavar="NAME",
                      help="By this judge's judgements.  [default: none in tables, every judge in a case]"),
+        prices_option(),
         json_option(),
     ],
     help="A run's tables, or one case with its whole transcript and what judges said of it.",

@@ -16,6 +16,7 @@ from judge.report.casedata import BUDGET, Browsed, Column, Material, browsed
 from judge.report.cutoff import SIDES, by_side, sides
 from judge.report.inert import inert
 from judge.report.methods import manifest, methods
+from judge.report.prices import Prices, cost_of
 from judge.report.served import served_models
 from judge.report.tables import heading, judge_cost, unjudged
 from judge.runs.judge_comparison import Refused, other_texts, refusals
@@ -40,11 +41,13 @@ class Wanted:
     Attributes:
         judges: names; empty for all that the run has.
         cutoff: results are also given before and after this day.
+        prices: calls are also given as money.
         budget: bytes of the texts of all cases.
     """
 
     judges: tuple[str, ...] = ()
     cutoff: date | None = None
+    prices: Prices | None = None
     budget: int = BUDGET
 
 
@@ -98,6 +101,7 @@ def build_document(
         "settings": settings,
         "not_comparable": [_refused(one) for one in _refusals(store, said)],
         "cutoff": _cutoff(views, cases, units, found, wanted.cutoff),
+        "cost": cost_of(views[0].report["tokens"], wanted.prices).facts() if wanted.prices else None,
         "served": (served := served_models(store)),
         "methods": methods(benchmark, views[0].report, [view.report["judge"] for view in views[1:]]),
         "manifest": manifest(benchmark, [view.report for view in views], served),

@@ -13,7 +13,7 @@ from judge.report.document import SECTIONS, Document
 from judge.report.figures import Figure, themed
 from judge.report.inert import script_json
 from judge.report.sensitivity import sensitivity_section
-from judge.report.tables import number, span
+from judge.report.tables import money, number, span
 
 #: Of each judge that does not say whether answers are right.
 _MOST_TILES = 3
@@ -26,7 +26,7 @@ def render(document: Document, figures: Sequence[Figure]) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    environment.filters |= {"number": number, "span": span, "percent": _percent, "whole": _whole}
+    environment.filters |= {"number": number, "span": span, "percent": _percent, "whole": _whole, "money": money}
     script = _read("report.js")
     facts = document.facts
     return environment.get_template("report.html.j2").render(

@@ -20,7 +20,7 @@ LIBRARIES = ("medjudge", "numpy", "matplotlib", "jinja2")
 INTERVALS: Mapping[str, str] = {
     "logit_t": "Student's t about the logit of the mean over clusters, with HC3 errors, for metrics that have a "
     "smallest and a largest value",
-    "wilson": "Wilson's where single cases are either right or wrong",
+    "mid_p": "mid-p binomial where single cases are either right or wrong",
     "exact": "exact where all values are the lowest, or all the highest",
     "t": "Student's t about the mean for counts",
 }

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from judge.benchmark import PENDING, registry
 from judge.metrics.signature import Metric
+from judge.report.prices import Cost
 from judge.report.text import one_line, printable
 
 T = TypeVar("T")
@@ -33,8 +34,12 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False, width=width)
 
 
-def print_report(report: Mapping[str, Any], *, breakdowns: bool = False) -> None:
-    """The tables of a report as `judge.runs.scoring.report_of` makes it."""
+def print_report(report: Mapping[str, Any], *, breakdowns: bool = False, cost: Cost | None = None) -> None:
+    """The tables of a report as `judge.runs.scoring.report_of` makes it.
+
+    Args:
+        cost: of the report's tokens, where the user gave prices.
+    """
     out = console()
     for line in heading(report):
         out.print(printable(line))
@@ -51,8 +56,8 @@ def print_report(report: Mapping[str, Any], *, breakdowns: bool = False) -> None
                     out.print(table)
     out.print(*epoch_tables(report), signatures(report, everything=breakdowns), sep="\n")
     if report["tokens"]:
-        out.print(token_table(report["tokens"]))
-    for line in closing_lines(report):
+        out.print(token_table(report["tokens"], cost))
+    for line in [*([f"{cost.sentence()}."] if cost else []), *closing_lines(report)]:
         out.print(line)
 
 
@@ -418,16 +423,24 @@ def breakdown_table(setting: Mapping[str, Any], name: str, groups: Sequence[Mapp
     return table
 
 
-def token_table(tokens: Iterable[Mapping[str, Any]]) -> Table:
+def token_table(tokens: Iterable[Mapping[str, Any]], cost: Cost | None = None) -> Table:
     table = Table(title="Tokens as the servers reported them", box=box.SIMPLE_HEAD, title_justify="left")
     for column in ("role", "model", "answered by"):
         table.add_column(column, overflow="fold")
     for column in ("calls", "prompt", "completion", "of it reasoning", "calls without a report"):
         table.add_column(column, justify="right")
-    for row in tokens:
+    if cost is not None:
+        table.add_column(f"cost ({cost.currency})", justify="right")
+    for place, row in enumerate(tokens):
         counts = [row["calls"], row["prompt"], row["completion"], row["reasoning"], row["unreported"]]
-        table.add_row(row["role"], row["model"], row["source"], *(f"{count:,}" for count in counts))
+        paid = [] if cost is None else [money(cost.rows[place])]
+        table.add_row(row["role"], row["model"], row["source"], *(f"{count:,}" for count in counts), *paid)
     return table
+
+
+def money(amount: float | None) -> str:
+    """Four decimals; a dash for a model without a price."""
+    return "-" if amount is None else f"{amount:,.4f}"
 
 
 def counted(count: int, noun: str) -> str:
