@@ -33,7 +33,7 @@ class MetricSummary:
         mean: over the scored cases, each the mean of its epochs; None when nothing is scored.
         se: standard error clustered as the benchmark says; None when it cannot be had.
         interval: 95 %, by `judge.stats.mean_interval`: Student's t over clusters, on the logit of the mean where the
-            metric has a range; Wilson's for single cases right or wrong; None with one cluster, or where clusters do
+            metric has a range; mid-p for single cases right or wrong; None with one cluster, or where clusters do
             not vary.
         bounds: the mean if every unscored unit had got the lowest, or the highest, value.
         maximum: best mean that any answers could reach on all cases of the group.

@@ -1,12 +1,14 @@
-"""The few distributions that intervals and tests need: Student's t, chi-square with one degree of freedom, signs."""
+"""The few distributions that intervals and tests need: Student's t, chi-square with one degree of freedom, binomial."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 _NORMAL = NormalDist()
 
@@ -89,3 +91,46 @@ def sign_test(first: int, second: int) -> float:
         ways = ways * (n - k + 1) // k
         tail += ways
     return min(1.0, 2 * tail / (1 << n))  # whole numbers, which divide without loss however large
+
+
+@lru_cache(maxsize=4096)
+def mid_p_interval(right: int, n: int, level: float) -> tuple[float, float]:
+    """The mid-p interval of a probability from ``right`` of ``n`` independent successes.
+
+    Its ends are the probabilities at which more successes, and fewer, with half of the probability of exactly so many,
+    have a probability of ``(1 - level) / 2``; found by halving, to 1e-12. Without a success the lower end is 0, without
+    a failure the upper is 1.
+
+    Raises:
+        ValueError: ``right`` does not lie between 0 and n.
+    """
+    if not 0 <= right <= n:
+        raise ValueError(f"{right} of {n}")
+    tail = (1.0 - level) / 2.0
+    low = _root(lambda p: _mid_tail(right, n, p) < tail) if right else 0.0
+    high = _root(lambda p: 1.0 - _mid_tail(right, n, p) > tail) if right < n else 1.0
+    return low, high
+
+
+def _root(below: Callable[[float], bool]) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if below(middle) else (low, middle)
+    return (low + high) / 2.0
+
+
+def _mid_tail(right: int, n: int, p: float) -> float:
+    """P(X > right) + P(X = right) / 2 of a binomial X."""
+    counts = np.arange(right, n + 1)
+    logs = _log_ways(n)[right:] + counts * math.log(p) + (n - counts) * math.log1p(-p)
+    chances = np.exp(logs)
+    return float(chances.sum() - chances[0] / 2.0)
+
+
+@lru_cache(maxsize=64)
+def _log_ways(n: int) -> NDArray[np.float64]:
+    """Logarithms of the numbers of ways to choose 0 to n of n."""
+    logs = np.cumsum(np.log(np.arange(1, n + 1)))
+    factorials = np.concatenate([[0.0], logs])
+    return np.asarray(factorials[-1] - factorials - factorials[::-1])
