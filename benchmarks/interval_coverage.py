@@ -6,6 +6,7 @@
 Every cluster has a success rate of its own, drawn from a beta distribution with the mean `rate` and the variance that
 makes two of its cases correlate by `icc`; its cases succeed or fail with it. A cluster has one case (MedR-Bench), 8 to
 16 (CareMedEval) or 1 to 9. Scores between 0 and 1 are simulated likewise: a case gets the share of successes in three.
+Single cases that succeed or fail need no simulation; their coverage is that of the binomial distribution.
 
 The interval measured is the one that reports show, `judge.stats.mean_interval`. With --bootstrap N the percentile and
 BCa bootstraps are measured beside it, over N replications, and the interval of a paired difference. Fewer than 30
@@ -88,6 +89,24 @@ def measure(cell: Cell, methods: Sequence[Method], replications: int, seed: int)
     return [coverage(np.array(found), cell.rate) for found in ends]
 
 
+def counted(cell: Cell) -> Coverage | None:
+    """The coverage for single cases, right or wrong, which needs no simulation; None for other cells."""
+    if SIZES[cell.size] != (1, 1) or cell.tries != 1:
+        return None
+    chances, ends = outcomes(cell.clusters, np.array([cell.rate]))
+    covered = (ends[:, 0] - 1e-12 <= cell.rate) & (cell.rate <= ends[:, 1] + 1e-12)
+    return Coverage(float(chances[:, 0] @ covered), 0.0, float(chances[:, 0] @ (ends[:, 1] - ends[:, 0])))
+
+
+def outcomes(n: int, rates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Chances of 0 to n right, shape (n + 1, rates), and the interval of each, shape (n + 1, 2)."""
+    right = np.arange(n + 1)
+    ways = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in right]
+    logs = np.array(ways)[:, None] + right[:, None] * np.log(rates) + (n - right)[:, None] * np.log1p(-rates)
+    ends = [mean_interval(np.arange(n) < k, range(n)).ends or (math.inf, -math.inf) for k in right]
+    return np.exp(logs), np.array(ends)
+
+
 def cell_code(cell: Cell) -> tuple[int, ...]:
     return cell.clusters, list(SIZES).index(cell.size), round(cell.rate * 100), round(cell.icc * 100), cell.tries
 
@@ -117,7 +136,7 @@ def table(
     print(f"\n{'clusters':>8} {'cases':>6} {'icc':>4} " + " ".join(f"{rate:>6}" for rate in rates) + "   widest")
     row: list[tuple[Cell, Coverage]] = []
     for cell in cells(clusters, rates, tries):
-        row.append((cell, measure(cell, [shown], replications, seed)[0]))
+        row.append((cell, counted(cell) or measure(cell, [shown], replications, seed)[0]))
         if len(row) == len(rates):
             shares = " ".join(f"{of.covered:6.3f}" for _, of in row)
             widest = max(of.width for _, of in row)
@@ -151,13 +170,9 @@ def exact(clusters: Sequence[int]) -> None:
     rates = np.linspace(0.1, 0.9, 801)
     print("\nSingle cases, right or wrong, exactly, over rates from .1 to .9")
     for n in clusters:
-        covered = np.zeros(len(rates))
-        for right in range(n + 1):
-            found = mean_interval(np.arange(n) < right, range(n)).ends
-            log_ways = math.lgamma(n + 1) - math.lgamma(right + 1) - math.lgamma(n - right + 1)
-            share = np.exp(log_ways + right * np.log(rates) + (n - right) * np.log1p(-rates))
-            if found is not None:
-                covered += share * (found[0] - 1e-12 <= rates) * (rates <= found[1] + 1e-12)
+        chances, ends = outcomes(n, rates)
+        low, high = ends[:, :1], ends[:, 1:]
+        covered = (chances * ((low - 1e-12 <= rates) & (rates <= high + 1e-12))).sum(axis=0)
         outside = ((covered < 0.93) | (covered > 0.97)).mean()
         print(
             f"{n:>4} clusters: mean {covered.mean():.3f}, {covered.min():.3f} to {covered.max():.3f}; "
