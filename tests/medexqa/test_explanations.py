@@ -125,7 +125,7 @@ def test_the_published_explanation_gets_one_in_every_lexical_metric(cli: Command
 
 @pytest.mark.data
 def test_the_published_explanation_of_a_wrong_answer_is_shut_out_by_the_gate(cli: Command, tmp_path: Path) -> None:
-    found = means(imported(cli, real_data("medexqa"), tmp_path, wrong))
+    found = means(imported(cli, real_data("medexqa"), tmp_path, wrong, "--specialty", "SLP", code="SLP"))
     assert found["accuracy"] == 0
     for name in ("bleu", "rouge_l"):
         assert (found[f"{name}_gated"], found[f"{name}_ungated"]) == (0, pytest.approx(1, abs=1e-6))
