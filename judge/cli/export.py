@@ -36,8 +36,9 @@ export = click.Command(
     params=[
         click.Argument(["run_dir"], type=DIRECTORY),
         click.Option(["--to"], type=click.Choice(FORMATS), required=True,
-                     help="jsonl: everything; csv, parquet: scores, units and judgements as tables; inspect: a log of "
-                          "Inspect for each setting."),
+                     help="jsonl: everything; csv, parquet: metrics (means with intervals and counts, also macro means "
+                          "and groups), scores, units and judgements as tables; inspect: a log of Inspect for each "
+                          "setting."),
         click.Option(["--out"], type=DIRECTORY, metavar="DIR",
                      help="Folder to make.  [default: exports/FORMAT in RUN_DIR]"),
         click.Option(["--judge", "judges"], multiple=True, metavar="NAME",

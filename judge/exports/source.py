@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from judge.benchmark import Benchmark, Case
 from judge.judgements import UnitJudgements
@@ -33,6 +33,34 @@ class ScoredUnit:
     judge: str | None
     metric: Metric
     outcome: Outcome
+
+
+Part = Literal["mean", "summary", "aside", "group"]
+"""What a metric is over: all cases of a setting; groups of them, as the benchmark publishes it; what stands apart from
+all other numbers; one group of a breakdown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summarised:
+    """One metric over one setting, or a group of it, as the report has it.
+
+    Attributes:
+        judge: on whose judgements it rests; None for metrics without a judge.
+        breakdown, group: for a group, of which breakdown; else None.
+        numbers: the fields of `judge.runs.scoring.MetricSummary`.
+    """
+
+    setting: str
+    judge: str | None
+    part: Part
+    breakdown: str | None
+    group: str | None
+    numbers: Mapping[str, Any]
+
+    @property
+    def place(self) -> tuple[str | None, ...]:
+        """What it is, whoever judged."""
+        return self.setting, self.part, self.breakdown, self.group, self.numbers["metric"]
 
 
 class Source:
@@ -67,6 +95,23 @@ class Source:
     def units(self) -> list[StoredUnit]:
         """All units of the run in order, also those that have not been played."""
         return self.store.units()
+
+    @property
+    def created(self) -> float:
+        """When the run was begun, in seconds since 1970."""
+        return float(self.store.meta("created") or 0)
+
+    @cached_property
+    def finished(self) -> dict[str, float]:
+        """Unit key -> when it was finished, in seconds since 1970, for those that are."""
+        query = "SELECT key, finished FROM units WHERE finished IS NOT NULL"
+        return self.store.run(lambda db: dict(db.execute(query).fetchall()))
+
+    @cached_property
+    def received(self) -> dict[tuple[str, int], float]:
+        """Address and attempt of an exchange -> when it was kept, in seconds since 1970."""
+        query = "SELECT address, attempt, at FROM exchanges"
+        return self.store.run(lambda db: {(address, attempt): at for address, attempt, at in db.execute(query)})
 
     @cached_property
     def outcomes(self) -> dict[str | None, dict[str, dict[str, Outcome]]]:
@@ -116,6 +161,12 @@ class Source:
             if (outcome := self.outcomes[judge][stored.unit.key].get(metric.name)) is not None
         ]
 
+    def summaries(self) -> Iterator[Summarised]:
+        """All numbers of the reports, each once: those without a judge, then every judge's."""
+        own = {found.place for found in _summaries(None, self.reports[None])}
+        for judge, report in self.reports.items():
+            yield from (found for found in _summaries(judge, report) if judge is None or found.place not in own)
+
     def settings(self) -> dict[str, Any]:
         """Everything that can change the run's numbers, in JSON types."""
         row = self.spec.model_dump(mode="json")
@@ -128,6 +179,18 @@ class Source:
     def judge_facts(self) -> dict[str, dict[str, Any]]:
         """Judge -> what is known of it."""
         return {judge: _without_places(self.scorers[judge].facts) for judge in self.judges}
+
+
+def _summaries(judge: str | None, report: Mapping[str, Any]) -> Iterator[Summarised]:
+    for found in report["settings"]:
+        parts: tuple[tuple[Part, str], ...] = (("mean", "metrics"), ("summary", "summaries"), ("aside", "asides"))
+        for part, key in parts:
+            for numbers in found[key].values():
+                yield Summarised(found["setting"], judge, part, None, None, numbers)
+        for breakdown, groups in found["by"].items():
+            for group in groups:
+                for numbers in group["metrics"].values():
+                    yield Summarised(found["setting"], judge, "group", breakdown, group["group"], numbers)
 
 
 def _without_places(facts: Mapping[str, Any]) -> dict[str, Any]:

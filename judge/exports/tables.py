@@ -51,6 +51,25 @@ def _of_unit(source: Source, unit: Unit) -> dict[str, Any]:
     return _of_run(source) | {"setting": unit.setting, "case": unit.case, "epoch": unit.epoch}
 
 
+def _metrics(source: Source) -> Iterator[Row]:
+    for found in source.summaries():
+        numbers = found.numbers
+        (low, high), (lowest, highest) = (numbers[name] or (None, None) for name in ("interval", "bounds"))
+        yield _of_run(source) | {
+            "state": source.reports[None]["state"],
+            "setting": found.setting,
+            "judge": found.judge,
+            "part": found.part,
+            "breakdown": found.breakdown,
+            "group": found.group,
+            "ci95_low": low,
+            "ci95_high": high,
+            "bound_low": lowest,
+            "bound_high": highest,
+            **{name: numbers[name] for name in _AS_REPORTED},
+        }
+
+
 def _scores(source: Source) -> Iterator[Row]:
     for score in source.scores:
         unit = score.stored.unit
@@ -140,10 +159,28 @@ def _exchange(source: Source, exchange: Exchange) -> Row:
     }
 
 
+#: Of a metric in `METRICS`, what the report calls by the same name.
+_AS_REPORTED = ("metric", "title", "signature", "mean", "se", "maximum", "n_scored", "n_unscored", "n_cases",
+                "n_clusters", "n_empty", "unscored")  # fmt: skip
+
 _JUDGEMENT: Mapping[str, Kind] = {
     "kind": "text", "item": "int", "text": "text", "label": "label", "rationale": "text", "path": "json",
     "reason": "text", "detail": "text",
 }  # fmt: skip
+
+METRICS = Table(
+    "metrics",
+    "metric",
+    {
+        **_RUN, "state": "text", "setting": "text", "judge": "text", "part": "text", "breakdown": "text",
+        "group": "text", "metric": "text", "title": "text", "signature": "text", "mean": "float", "se": "float",
+        "ci95_low": "float", "ci95_high": "float", "bound_low": "float", "bound_high": "float", "maximum": "float",
+        "n_scored": "int", "n_unscored": "int", "n_cases": "int", "n_clusters": "int", "n_empty": "int",
+        "unscored": "json",
+    },
+    _metrics,
+)  # fmt: skip
+"""The numbers of the report, none computed anew; `judge.exports.source.Part` says what ``part`` may be."""
 
 SCORES = Table(
     "scores",
@@ -184,7 +221,7 @@ EXCHANGES = Table(
     flat=False,
 )  # fmt: skip
 
-TABLES: tuple[Table, ...] = (SCORES, UNITS, JUDGEMENTS, CASES, EXCHANGES)
+TABLES: tuple[Table, ...] = (METRICS, SCORES, UNITS, JUDGEMENTS, CASES, EXCHANGES)
 
 #: Type of a column -> dtype in pandas. Texts are Python objects: others cannot hold every text that a model may send.
 DTYPES: Mapping[Kind, str] = {

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from judge.exports.writers import json_line, safe_cell
-from tests.conftest import Command
+from tests.conftest import CHECKOUT, Command
 from tests.exports.runs import HOSTILE, KEY, LONE, MEGABYTE, demo, hostile, judged, lines, mean_over_cases, unfinished
 from tests.runs.synthetic import IDS
 
@@ -166,12 +168,94 @@ def test_no_reader_takes_a_text_for_two_lines(cli: Command, hostile_run: Path, t
 def test_no_key_is_exported(cli: Command, hostile_run: Path, tmp_path: Path) -> None:
     for to in ("jsonl", "csv", "inspect"):
         for file in exported(cli, hostile_run, to, tmp_path / to).iterdir():
-            assert KEY.encode() not in file.read_bytes(), file
+            assert all(KEY.encode() not in content for content in contents(file)), file
+
+
+def contents(file: Path) -> Iterator[bytes]:
+    """What is in a file, or in each member of an archive."""
+    if not zipfile.is_zipfile(file):
+        yield file.read_bytes()
+        return
+    with zipfile.ZipFile(file) as archive:
+        yield from map(archive.read, archive.namelist())
 
 
 def test_a_number_that_json_does_not_know_becomes_a_text() -> None:
     line = json_line({"a": [float("nan"), {"b": float("-inf")}], "c": 0.5, "d": None})
     assert json.loads(line) == {"a": ["nan", {"b": "-inf"}], "c": 0.5, "d": None}
+
+
+# -- metrics ---------------------------------------------------------------------------------------------------------
+
+
+def place(row: Row) -> tuple[Any, ...]:
+    return row["setting"], row["part"], row["breakdown"], row["group"], row["metric"]
+
+
+def assert_same_numbers(row: Row, numbers: Row) -> None:
+    """A row of the table has the report's numbers, to the last digit."""
+    low, high = numbers["interval"] or (None, None)
+    lowest, highest = numbers["bounds"] or (None, None)
+    assert (row["ci95_low"], row["ci95_high"], row["bound_low"], row["bound_high"]) == (low, high, lowest, highest)
+    for name in ("mean", "se", "maximum", "n_scored", "n_unscored", "n_cases", "n_clusters", "n_empty", "unscored",
+                 "title", "signature"):  # fmt: skip
+        assert row[name] == numbers[name]
+
+
+def reported(report: Row) -> dict[tuple[Any, ...], Row]:
+    """Every number of a report by its place in the table."""
+    found = {}
+    for setting in report["settings"]:
+        name = setting["setting"]
+        for part, key in (("mean", "metrics"), ("summary", "summaries"), ("aside", "asides")):
+            found |= {(name, part, None, None, metric): numbers for metric, numbers in setting[key].items()}
+        for by, groups in setting["by"].items():
+            for group in groups:
+                found |= {(name, "group", by, group["group"], metric): of for metric, of in group["metrics"].items()}
+    return found
+
+
+def test_metrics_are_the_report_s_macro_means_and_groups_included(cli: Command, tmp_path: Path) -> None:
+    run, folder = tmp_path / "run", CHECKOUT / "fixtures/medexqa"
+    ran = cli("run", "medexqa", "--model", f"replay:{folder / 'demo.recording.jsonl'}", "--data", folder, "--out", run)
+    assert ran.code == 0, ran.err
+    rows = {place(row): row for row in lines(exported(cli, run, "jsonl", tmp_path / "out") / "metrics.jsonl")}
+    expected = reported(cli("score", run, "--json").json)
+    assert rows.keys() == expected.keys()
+    assert {row["part"] for row in rows.values()} >= {"mean", "summary", "group"}
+    assert any(row["metric"] == "accuracy_macro" for row in rows.values())
+    for where, row in rows.items():
+        assert_same_numbers(row, expected[where])
+
+
+def test_metrics_of_every_judge_and_those_without_a_judge_once(cli: Command, judged_run: Path, tmp_path: Path) -> None:
+    rows = lines(exported(cli, judged_run, "jsonl", tmp_path / "out") / "metrics.jsonl")
+    assert len({(row["judge"], *place(row)) for row in rows}) == len(rows)
+    assert {row["metric"] for row in rows if row["judge"] is None} == {"exact"}
+    for judge in ("one", "two"):
+        expected = reported(cli("show", judged_run, "--judge", judge, "--json").json)
+        own = {place(row): row for row in rows if row["judge"] in (None, judge)}
+        assert own.keys() == expected.keys()
+        for where, row in own.items():
+            assert_same_numbers(row, expected[where])
+
+
+def test_metrics_in_csv_have_empty_cells_where_there_is_no_number(
+    cli: Command, judged_run: Path, tmp_path: Path
+) -> None:
+    rows = lines(exported(cli, judged_run, "jsonl", tmp_path / "jsonl") / "metrics.jsonl")
+    table = cells(exported(cli, judged_run, "csv", tmp_path / "csv") / "metrics.csv")
+    for cell, row in zip(table, rows, strict=True):
+        for name in ("mean", "se", "ci95_low", "ci95_high", "bound_low"):
+            assert (float(cell[name]) if cell[name] else None) == row[name]
+    assert any(row["ci95_low"] is None for row in rows)
+
+
+def test_metrics_of_a_run_that_is_not_finished_say_so(cli: Command, tmp_path: Path) -> None:
+    rows = lines(exported(cli, unfinished(cli, tmp_path / "run"), "jsonl", tmp_path / "out") / "metrics.jsonl")
+    assert {row["state"] for row in rows} == {"incomplete"}
+    (emr,) = [row for row in rows if row["part"] == "mean" and row["metric"] == "emr"]
+    assert (emr["n_scored"], emr["n_unscored"], emr["unscored"]) == (3, 5, {"not_run": 5})
 
 
 # -- runs that are not finished --------------------------------------------------------------------------------------
@@ -285,7 +369,8 @@ def test_an_export_is_replaced_only_by_force(cli: Command, demo_run: Path, tmp_p
     assert "is there already" in refused.sentence
     exported(cli, demo_run, "jsonl", out, "--force")
     assert {path.name for path in out.iterdir()} == {
-        "run.jsonl", "scores.jsonl", "units.jsonl", "judgements.jsonl", "cases.jsonl", "exchanges.jsonl", "mine.txt",
+        "run.jsonl", "metrics.jsonl", "scores.jsonl", "units.jsonl", "judgements.jsonl", "cases.jsonl",
+        "exchanges.jsonl", "mine.txt",
     }  # fmt: skip
 
 
