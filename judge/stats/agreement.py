@@ -1,11 +1,13 @@
 """How far raters, models or people, agree on the same items: coefficients with intervals clustered by case.
 
-Definitions and sources are those of `judge.stats.coefficients`. Intervals are percentiles over draws of whole clusters
-with replacement: Field & Welsh 2007, Bootstrapping clustered data, J. R. Stat. Soc. B 69(3):369-390.
+Definitions and sources are those of `judge.stats.coefficients`. The interval of raw agreement is that of a mean over
+items (`judge.stats.intervals`), those of the others are by a jackknife over clusters (`judge.stats.jackknife`);
+`benchmarks.agreement_coverage` measures how often they cover the truth.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
@@ -21,11 +23,14 @@ from judge.stats.coefficients import (
     fleiss_kappa,
     gwet_ac,
     krippendorff_alpha,
+    least_gwet_ac,
     linear_weights,
     quadratic_weights,
-    raw_agreement,
 )
-from judge.stats.estimates import Drawing, Estimate
+from judge.stats.estimates import Estimate
+from judge.stats.intervals import few_clusters, mean_interval
+from judge.stats.jackknife import check_level, jackknife_interval, without_each
+from judge.stats.means import SAME
 from judge.stats.ratings import ItemKey, Rating, Ratings, read_ratings
 
 
@@ -99,8 +104,6 @@ def agreement(
     cluster_of: Callable[[ItemKey], Hashable],
     *,
     ordinal: Sequence[Rating] | None = None,
-    seed: int,
-    resamples: int = 2000,
     level: float = 0.95,
 ) -> AgreementReport:
     """Agreement of two or more raters on the same items, missing labels left out and counted.
@@ -117,14 +120,12 @@ def agreement(
         cluster_of: the cluster of an item, e.g. its case.
         ordinal: all labels in their order, those included that nobody gave. Without it the labels are nominal, and
             those that occur in a comparison are all there are; Gwet's coefficients depend on their number.
-        seed: of the draws; the same arguments in the same order give the same intervals.
-        resamples: how many times to draw.
         level: coverage of the intervals, between 0 and 1.
 
     Raises:
-        ValueError: labels that `judge.stats.ratings.read_ratings` refuses; ``resamples`` or ``level`` out of range.
+        ValueError: labels that `judge.stats.ratings.read_ratings` refuses; ``level`` out of range.
     """
-    drawing = Drawing(seed, resamples, level)
+    check_level(level)
     ratings = read_ratings(labels_by_rater, cluster_of, ordinal)
     pairs = combinations(range(len(ratings.raters)), 2)
     return AgreementReport(
@@ -133,8 +134,8 @@ def agreement(
         ratings.n_items,
         ratings.n_clusters,
         ratings.n_missing,
-        tuple(_compare(ratings.of(*pair), drawing) for pair in pairs),
-        _compare(ratings, drawing),
+        tuple(_compare(ratings.of(*pair), level) for pair in pairs),
+        _compare(ratings, level),
     )
 
 
@@ -154,65 +155,67 @@ class _Sums(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """A coefficient.
+    """A coefficient beyond chance.
 
     Attributes:
         of: its values for many tables, NaN where it is undefined.
-        beyond_chance: whether it is undefined where all labels are the same, or there is but one item.
+        weights: how far two labels agree, from 0 to 1; shape (k, k).
+        least: the smallest value that it can have; the largest is 1.
         own_labels: whether chance is from each rater's own labels, so that it is 0 if either gives one label only.
         level: of an alpha, whose value over all items is by its library.
     """
 
     name: str
     of: Callable[[_Sums], Array]
-    beyond_chance: bool = True
+    weights: Array
+    least: float = -1.0
     own_labels: bool = False
     level: Level | None = None
 
 
 def _measures(ratings: Ratings) -> Iterator[_Measure]:
-    """Which coefficients there are for these raters and labels."""
-    pair = len(ratings.raters) == 2
-    yield _Measure("raw_agreement", lambda sums: raw_agreement(sums.pairs), beyond_chance=False)
+    """Which coefficients there are for these raters and labels, at least two of which occur."""
+    k, pair = len(ratings.labels), len(ratings.raters) == 2
+    same = np.eye(k)
     if pair:
-        yield _Measure("cohen_kappa", lambda sums: cohen_kappa(sums.confusion), own_labels=True)
-    yield _Measure("fleiss_kappa", lambda sums: fleiss_kappa(sums.pairs))
-    yield _Measure("gwet_ac1", lambda sums: gwet_ac(sums.pairs))
-    yield _alpha("nominal", ratings)
+        yield _Measure("cohen_kappa", lambda sums: cohen_kappa(sums.confusion), same, own_labels=True)
+    yield _Measure("fleiss_kappa", lambda sums: fleiss_kappa(sums.pairs), same)
+    yield _Measure("gwet_ac1", lambda sums: gwet_ac(sums.pairs), same, least_gwet_ac(same))
+    yield _alpha("nominal", ratings, same)
     if ratings.ordered:
-        yield from _weighted("linear", linear_weights(len(ratings.labels)), pair)
-        yield from _weighted("quadratic", quadratic_weights(len(ratings.labels)), pair)
-        yield _alpha("ordinal", ratings)
+        yield from _weighted("linear", linear_weights(k), pair)
+        yield from _weighted("quadratic", quadratic_weights(k), pair)
+        yield _alpha("ordinal", ratings, quadratic_weights(k))
     if ratings.ordered and ratings.values:
-        yield _alpha("interval", ratings)
+        yield _alpha("interval", ratings, quadratic_weights(k))
 
 
 def _weighted(name: str, weights: Array, pair: bool) -> Iterator[_Measure]:
     if pair:
-        yield _Measure(f"cohen_kappa_{name}", lambda sums: cohen_kappa(sums.confusion, weights), own_labels=True)
-    yield _Measure(f"gwet_ac2_{name}", lambda sums: gwet_ac(sums.pairs, weights))
+        yield _Measure(
+            f"cohen_kappa_{name}", lambda sums: cohen_kappa(sums.confusion, weights), weights, own_labels=True
+        )
+    yield _Measure(f"gwet_ac2_{name}", lambda sums: gwet_ac(sums.pairs, weights), weights, least_gwet_ac(weights))
 
 
-def _alpha(level: Level, ratings: Ratings) -> _Measure:
+def _alpha(level: Level, ratings: Ratings, weights: Array) -> _Measure:
     def of(sums: _Sums) -> Array:
         return alpha_of_coincidences(sums.coincidences, level, ratings.values)
 
-    return _Measure(f"krippendorff_alpha_{level}", of, level=level)
+    return _Measure(f"krippendorff_alpha_{level}", of, weights, level=level)
 
 
-# --- over items and over draws ------------------------------------------------------------------------------------
+# --- over items and without each cluster --------------------------------------------------------------------------
 
 
-def _compare(ratings: Ratings, drawing: Drawing) -> Comparison:
+def _compare(ratings: Ratings, level: float) -> Comparison:
     compared = ratings.compared()
-    measures = list(_measures(compared))
-    sums = _sums(compared)
-    draws = _draws(sums, measures, drawing)
-    estimates = {
-        measure.name: _estimate(measure, compared, sums, ratings.n_missing, drawing, found)
-        for measure, found in zip(measures, draws, strict=True)
-    }
-    return Comparison(ratings.raters, estimates, _confusion(compared, sums) if len(ratings.raters) == 2 else None)
+    sums, measures = _sums(compared), list(_measures(compared))
+    estimates = [_raw_agreement(compared, ratings.n_missing, level)]
+    for measure, left_out in zip(measures, _without_each(sums, measures), strict=True):
+        estimates.append(_beyond_chance(measure, compared, sums, left_out, ratings.n_missing, level))
+    confusion = _confusion(compared, sums) if len(ratings.raters) == 2 else None
+    return Comparison(ratings.raters, {found.name: found for found in estimates}, confusion)
 
 
 def _sums(ratings: Ratings) -> _Sums:
@@ -231,38 +234,71 @@ def _sums(ratings: Ratings) -> _Sums:
     return sums
 
 
-def _draws(sums: _Sums, measures: Sequence[_Measure], drawing: Drawing) -> Array:
-    """Every coefficient in every draw, shape (measures, draws); no draws with fewer than two clusters."""
+def _without_each(sums: _Sums, measures: Sequence[_Measure]) -> Array:
+    """Every coefficient without each cluster, shape (measures, clusters)."""
     n_clusters, k, _ = sums.pairs.shape
-    if n_clusters < 2:
-        return np.empty((len(measures), 0))
     flat = np.concatenate([table.reshape(n_clusters, k * k) for table in sums], axis=1)
-    found = []
-    for weights in drawing.weights(n_clusters, width=flat.shape[1]):
-        drawn = _Sums(*np.moveaxis((weights @ flat).reshape(len(weights), len(sums), k, k), 1, 0))
-        found.append(np.stack([measure.of(drawn) for measure in measures]))
+    found = [np.empty((len(measures), 0))]
+    for weights in without_each(n_clusters, width=flat.shape[1]):
+        left = _Sums(*np.moveaxis((weights @ flat).reshape(len(weights), len(sums), k, k), 1, 0))
+        found.append(np.stack([measure.of(left) for measure in measures]))
     return np.concatenate(found, axis=1)
 
 
-def _estimate(
-    measure: _Measure, ratings: Ratings, sums: _Sums, n_missing: Mapping[str, int], drawing: Drawing, draws: Array
+def _raw_agreement(ratings: Ratings, n_missing: Mapping[str, int], level: float) -> Estimate:
+    """The mean over items of the share of pairs of raters that agree, with the interval of a mean."""
+    name, n, n_clusters = "raw_agreement", ratings.n_items, ratings.n_clusters
+    if n == 0:
+        return Estimate(name, None, None, n, n_clusters, n_missing, "no_overlap", "no_value")
+    counts = ratings.counts()
+    given = counts.sum(axis=1)
+    shares = (counts * (counts - 1)).sum(axis=1) / (given * (given - 1))
+    interval = mean_interval(shares, ratings.clusters.tolist(), level=level)
+    return Estimate(
+        name,
+        math.fsum(shares) / n,
+        interval.ends,
+        n,
+        n_clusters,
+        n_missing,
+        interval_reason=interval.reason,
+        method=interval.method,
+        note=interval.note,
+    )
+
+
+def _beyond_chance(
+    measure: _Measure, ratings: Ratings, sums: _Sums, left_out: Array, n_missing: Mapping[str, int], level: float
 ) -> Estimate:
-    reason = _reason(measure, ratings)
+    n, n_clusters = ratings.n_items, ratings.n_clusters
+    reason = _reason(ratings)
     if reason:
-        return Estimate(measure.name, None, None, ratings.n_items, ratings.n_clusters, n_missing, reason, "no_value")
-    interval, interval_reason = drawing.interval(draws) if draws.size else (None, "one_cluster")
+        return Estimate(measure.name, None, None, n, n_clusters, n_missing, reason, "no_value")
+    value = _value(measure, ratings, sums)
+    ends, interval_reason = _interval(measure, value, ratings, sums, left_out, level)
+    notes = [_one_label(ratings) if measure.own_labels else "", few_clusters(n_clusters) if ends else ""]
     return Estimate(
         measure.name,
-        _value(measure, ratings, sums),
-        interval,
-        ratings.n_items,
-        ratings.n_clusters,
+        value,
+        ends,
+        n,
+        n_clusters,
         n_missing,
         interval_reason=interval_reason,
-        n_undefined=int(np.isnan(draws).sum()),
-        resamples=draws.size,
-        note=_note(ratings) if measure.own_labels else "",
+        method="jackknife_t" if ends else "",
+        note="; ".join(filter(None, notes)),
     )
+
+
+def _interval(
+    measure: _Measure, value: float, ratings: Ratings, sums: _Sums, left_out: Array, level: float
+) -> tuple[tuple[float, float] | None, str]:
+    """The interval by jackknife; none where raters agree as much in every cluster, though chance may differ."""
+    agreeing = (sums.pairs * measure.weights).sum(axis=(1, 2)) / sums.pairs.sum(axis=(1, 2))
+    if ratings.n_clusters > 1 and np.ptp(agreeing) < SAME:
+        return None, "no_variation"
+    sizes = np.bincount(ratings.clusters)
+    return jackknife_interval(value, left_out, sizes, least=measure.least, level=level)
 
 
 def _value(measure: _Measure, ratings: Ratings, sums: _Sums) -> float:
@@ -271,17 +307,14 @@ def _value(measure: _Measure, ratings: Ratings, sums: _Sums) -> float:
     return float(measure.of(_Sums(*(table.sum(axis=0) for table in sums))))
 
 
-def _reason(measure: _Measure, ratings: Ratings) -> str:
-    """Why a coefficient has no value over these items; empty if it has one."""
-    if ratings.n_items == 0:
-        return "no_overlap"
-    if measure.beyond_chance and ratings.n_items == 1:
-        return "one_item"
-    used = ratings.counts().any(axis=0).sum()
-    return "one_label" if measure.beyond_chance and used < 2 else ""
+def _reason(ratings: Ratings) -> str:
+    """Why coefficients beyond chance have no value over these items; empty if they have one."""
+    if ratings.n_items < 2:
+        return "one_item" if ratings.n_items else "no_overlap"
+    return "one_label" if ratings.counts().any(axis=0).sum() < 2 else ""
 
 
-def _note(ratings: Ratings) -> str:
+def _one_label(ratings: Ratings) -> str:
     constant = [rater for rater, codes in zip(ratings.raters, ratings.codes.T, strict=True) if np.ptp(codes) == 0]
     if not constant:
         return ""

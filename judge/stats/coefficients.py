@@ -71,6 +71,16 @@ def gwet_ac(pairs: ArrayLike, weights: Array | None = None) -> Array:
     return _beyond(table, agreement, expected)
 
 
+def least_gwet_ac(weights: Array) -> float:
+    """The smallest value that `gwet_ac` can have, if agreement is 0 where chance is highest: all labels as frequent.
+
+    -1 with two labels, and with a single one, which have no coefficient.
+    """
+    k = len(weights)
+    highest = float(weights.sum()) / max(k * k, 1)
+    return -highest / (1.0 - highest) if k > 1 else -1.0
+
+
 def alpha_of_coincidences(coincidences: ArrayLike, level: Level, values: Sequence[float] = ()) -> Array:
     """Krippendorff's alpha, ``1 - (n - 1) Σ o d / Σ n_k n_l d``, for many tables at once.
 

@@ -2,7 +2,8 @@
 
 Sources: Spearman's rho is Pearson's correlation of mean ranks (Kendall & Gibbons 1990, Rank Correlation Methods, 5th
 ed., chapter 3 for ties); Kendall's tau-b is of Kendall 1945, The treatment of ties in ranking problems, Biometrika
-33(3):239-251.
+33(3):239-251. Intervals are by a jackknife over clusters (`judge.stats.jackknife`); `benchmarks.agreement_coverage`
+measures how often they cover the truth.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from judge.stats.estimates import Drawing, Estimate
+from judge.stats.estimates import Estimate
+from judge.stats.intervals import few_clusters
+from judge.stats.jackknife import check_level, jackknife_interval, without_each
 from judge.stats.ratings import ItemKey, cluster_codes
 
 Array = NDArray[np.float64]
@@ -36,8 +39,6 @@ def correlation(
     ratings_by_rater: Mapping[str, Mapping[ItemKey, float | None]],
     cluster_of: Callable[[ItemKey], Hashable],
     *,
-    seed: int,
-    resamples: int = 2000,
     level: float = 0.95,
 ) -> Correlation:
     """Spearman's rho and Kendall's tau-b of two raters, e.g. a judge and a person.
@@ -45,19 +46,17 @@ def correlation(
     Args:
         ratings_by_rater: two raters -> item -> number. An item that is absent, or None, is missing for this rater.
         cluster_of: the cluster of an item, e.g. its case.
-        seed: of the draws; the same arguments in the same order give the same intervals.
-        resamples: how many times to draw.
         level: coverage of the intervals, between 0 and 1.
 
     Raises:
-        ValueError: not two raters, a rating that is no finite number, or ``resamples`` or ``level`` out of range.
+        ValueError: not two raters, a rating that is no finite number, or ``level`` out of range.
     """
-    drawing = Drawing(seed, resamples, level)
+    check_level(level)
     rated = _read(ratings_by_rater, cluster_of)
     return Correlation(
         rated.raters,
-        _estimate("spearman", rated, drawing, _spearman(rated)),
-        _estimate("kendall_tau_b", rated, drawing, _kendall(rated)),
+        _estimate("spearman", rated, level, spearman_of_clusters),
+        _estimate("kendall_tau_b", rated, level, kendall_of_clusters),
     )
 
 
@@ -98,30 +97,31 @@ def _numbers(rater: str, ratings: Mapping[ItemKey, float | None]) -> dict[ItemKe
     return found
 
 
-_Coefficient = Callable[[Array], Array]
-"""Weights of clusters, shape (draws, clusters), to values, shape (draws,); NaN where undefined."""
+Coefficient = Callable[[Array], Array]
+"""Weights of clusters, shape (weightings, clusters), to values, shape (weightings,); NaN where undefined."""
 
 
-def _estimate(name: str, rated: _Rated, drawing: Drawing, of: _Coefficient) -> Estimate:
-    n = len(rated.x)
+def _estimate(
+    name: str, rated: _Rated, level: float, measure: Callable[[Array, Array, NDArray[np.intp]], Coefficient]
+) -> Estimate:
+    n, n_clusters = len(rated.x), rated.n_clusters
     reason = _reason(rated)
     if reason:
-        return Estimate(name, None, None, n, rated.n_clusters, rated.n_missing, reason, "no_value")
-    value = float(of(np.ones((1, rated.n_clusters)))[0])
-    if rated.n_clusters < 2:
-        return Estimate(name, value, None, n, rated.n_clusters, rated.n_missing, interval_reason="one_cluster")
-    draws = np.concatenate([of(weights) for weights in drawing.weights(rated.n_clusters, width=n)])
-    interval, interval_reason = drawing.interval(draws)
+        return Estimate(name, None, None, n, n_clusters, rated.n_missing, reason, "no_value")
+    of = measure(rated.x, rated.y, rated.clusters)
+    value = float(of(np.ones((1, n_clusters)))[0])
+    left_out = np.concatenate([of(weights) for weights in without_each(n_clusters, width=n)])
+    ends, interval_reason = jackknife_interval(value, left_out, np.bincount(rated.clusters), level=level)
     return Estimate(
         name,
         value,
-        interval,
+        ends,
         n,
-        rated.n_clusters,
+        n_clusters,
         rated.n_missing,
         interval_reason=interval_reason,
-        n_undefined=int(np.isnan(draws).sum()),
-        resamples=draws.size,
+        method="jackknife_t" if ends else "",
+        note=few_clusters(n_clusters) if ends else "",
     )
 
 
@@ -133,13 +133,21 @@ def _reason(rated: _Rated) -> str:
     return "constant" if np.ptp(rated.x) == 0.0 or np.ptp(rated.y) == 0.0 else ""
 
 
-def _spearman(rated: _Rated) -> _Coefficient:
+def spearman_of_clusters(x: Array, y: Array, clusters: NDArray[np.intp]) -> Coefficient:
+    """Spearman's rho as a function of how often each cluster counts.
+
+    Args:
+        x: ratings by the first, shape (items,).
+        y: by the second.
+        clusters: of each item, codes 0..G-1.
+    """
+
     def of(weights: Array) -> Array:
-        items = weights[:, rated.clusters]
+        items = weights[:, clusters]
         n = items.sum(axis=1, keepdims=True)
         # the mean of mean ranks is (n + 1) / 2 whatever the ties
-        x, y = (_mean_ranks(column, items) - (n + 1.0) / 2.0 for column in (rated.x, rated.y))
-        return _over((items * x * y).sum(axis=1), (items * x * x).sum(axis=1), (items * y * y).sum(axis=1))
+        a, b = (_mean_ranks(column, items) - (n + 1.0) / 2.0 for column in (x, y))
+        return _over((items * a * b).sum(axis=1), (items * a * a).sum(axis=1), (items * b * b).sum(axis=1))
 
     return of
 
@@ -153,25 +161,27 @@ def _mean_ranks(values: Array, weights: Array) -> Array:
     return np.asarray((np.cumsum(sizes, axis=1) - (sizes - 1.0) / 2.0)[:, code])
 
 
-def _kendall(rated: _Rated) -> _Coefficient:
-    concordance, untied_x, untied_y = _signs(rated)
+def kendall_of_clusters(x: Array, y: Array, clusters: NDArray[np.intp]) -> Coefficient:
+    """Kendall's tau-b as a function of how often each cluster counts; arguments as of `spearman_of_clusters`."""
+    concordance, untied_x, untied_y = _signs(x, y, clusters)
 
     def of(weights: Array) -> Array:
-        total, x, y = (((weights @ table) * weights).sum(axis=1) for table in (concordance, untied_x, untied_y))
-        return _over(total, x, y)
+        total, a, b = (((weights @ table) * weights).sum(axis=1) for table in (concordance, untied_x, untied_y))
+        return _over(total, a, b)
 
     return of
 
 
-def _signs(rated: _Rated) -> tuple[Array, Array, Array]:
+def _signs(x: Array, y: Array, clusters: NDArray[np.intp]) -> tuple[Array, Array, Array]:
     """Of ordered pairs of items, summed by the clusters of both, shape (clusters, clusters).
 
     Concordant less discordant pairs, pairs not tied by the first rater, pairs not tied by the second.
     """
-    concordance, untied_x, untied_y = (np.zeros((rated.n_clusters, rated.n_clusters)) for _ in range(3))
-    order = np.argsort(rated.clusters, kind="stable")
-    x, y, clusters = rated.x[order], rated.y[order], rated.clusters[order]
-    columns = np.searchsorted(clusters, np.arange(rated.n_clusters))
+    n_clusters = int(clusters.max()) + 1
+    concordance, untied_x, untied_y = (np.zeros((n_clusters, n_clusters)) for _ in range(3))
+    order = np.argsort(clusters, kind="stable")
+    x, y, clusters = x[order], y[order], clusters[order]
+    columns = np.searchsorted(clusters, np.arange(n_clusters))
     for start in range(0, len(x), _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
         found, firsts = np.unique(clusters[rows], return_index=True)
@@ -189,6 +199,6 @@ def _sign(values: Array, rows: slice) -> NDArray[np.int8]:
 
 
 def _over(product: Array, x: Array, y: Array) -> Array:
-    """``product / sqrt(x y)``, NaN where either is 0: a draw in which a rater gave one rating only."""
+    """``product / sqrt(x y)``, NaN where either is 0: a rater gave one rating only."""
     varied = (x > 0.0) & (y > 0.0)
     return np.asarray(np.divide(product, np.sqrt(x) * np.sqrt(y), out=np.full(len(x), np.nan), where=varied))

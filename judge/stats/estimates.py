@@ -1,4 +1,4 @@
-"""An estimate with its percentile interval, from draws of whole clusters; what has no value says why."""
+"""An estimate with its interval, and draws of whole clusters; what has no value says why."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ REASONS: Mapping[str, str] = {
     "constant": "a rater gave the same rating to all items compared",
     "no_value": "the estimate itself has no value",
     "one_cluster": "all items compared are of one cluster",
+    "one_cluster_decides": "without one of the clusters the estimate would be undefined",
     "undefined_draws": "the estimate is undefined in every draw",
-    "no_variation": "every draw gives the same value, which says nothing of how sure it is",
+    "no_variation": "all clusters are alike, which says nothing of how sure it is",
     "no_items": "there is nothing to average",
     "too_few_clusters": "there are so few clusters that the ends of the interval lie beyond all draws",
     "few_clusters": "there are fewer than ten clusters",
@@ -28,14 +29,15 @@ REASONS: Mapping[str, str] = {
     "too_few_epochs": "no case has as many epochs",
     "not_binary": "values are other than 0 and 1",
     "no_discordant": "no case was solved by one of the two only",
+    "clustered": "cases come in clusters, and the test takes all cases for independent",
     "too_few_labels": "people labelled too few clusters of items to measure the judge's error",
     "one_class": "people gave too few items one of the two labels to measure the judge's error on it",
+    "people_split": "people gave some items as many of one label as of the other, so that the true one is not known",
     "uninformative": "the judge gives the label as often where it is wrong as where it is right",
     "one_model": "only one model can be ranked",
 }
 
 _CELLS_AT_ONCE = 2_000_000
-_SAME = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +47,13 @@ class Estimate:
     Attributes:
         name: of the coefficient, e.g. ``"cohen_kappa"``.
         value: None if it is undefined, never 0 or 1 in place of it.
-        interval: lower and upper percentile over the draws in which it is defined; None if there is none.
+        interval: lower and upper end, within the coefficient's range; None if there is none.
         n_items: items compared.
         n_clusters: distinct clusters among them.
         n_missing: rater -> items that the rater did not label, of all items that any rater was given.
         reason: why there is no value, a key of `REASONS`; empty if there is one.
         interval_reason: why there is no interval, likewise.
-        n_undefined: draws in which the coefficient is undefined; they are left out of the interval.
-        resamples: draws made in all; 0 if none were.
+        method: of the interval, ``jackknife_t`` (`judge.stats.jackknife`) or one of `judge.stats.Interval`.
         note: what a reader of the value must know, a sentence; may be empty.
     """
 
@@ -64,8 +65,7 @@ class Estimate:
     n_missing: Mapping[str, int] = field(hash=False)
     reason: str = ""
     interval_reason: str = ""
-    n_undefined: int = 0
-    resamples: int = 0
+    method: str = ""
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """How intervals are drawn.
+    """How whole clusters are drawn.
 
     Attributes:
         seed: of the random generator (numpy PCG64).
@@ -110,14 +110,3 @@ class Drawing:
             n = min(block, self.resamples - start)
             drawn = rng.integers(n_clusters, size=(n, n_clusters)) + n_clusters * np.arange(n)[:, None]
             yield np.bincount(drawn.ravel(), minlength=n * n_clusters).reshape(n, n_clusters).astype(np.float64)
-
-    def interval(self, draws: NDArray[np.float64]) -> tuple[tuple[float, float] | None, str]:
-        """The percentile interval over the draws that are not NaN, or why there is none."""
-        defined = draws[~np.isnan(draws)]
-        if not defined.size:
-            return None, "undefined_draws"
-        if np.ptp(defined) < _SAME:
-            return None, "no_variation"
-        tail = (1.0 - self.level) / 2.0
-        low, high = np.quantile(defined, [tail, 1.0 - tail])
-        return (float(low), float(high)), ""

@@ -31,13 +31,16 @@ Scores = Mapping[ItemKey, float | None]
 class McNemar:
     """Two models that each solve a case or do not.
 
+    The test takes all cases for independent, so that it is not made of cases in clusters, of which there are only the
+    counts.
+
     Attributes:
         both, first_only, second_only, neither: cases solved.
         chi_square: without continuity correction; None where no case was solved by one of the two only.
         p: of it.
         chi_square_corrected: with continuity correction.
         p_corrected: of it.
-        p_exact: two-sided binomial; the one to use.
+        p_exact: two-sided binomial; the one to use; None only where the test is not made.
         n: cases.
         reason: why there is no chi-square, a key of `judge.stats.REASONS`.
         note: a sentence for its reader; may be empty.
@@ -51,7 +54,7 @@ class McNemar:
     p: float | None
     chi_square_corrected: float | None
     p_corrected: float | None
-    p_exact: float
+    p_exact: float | None
     n: int
     reason: str = ""
     note: str = ""
@@ -66,8 +69,9 @@ class Paired:
         means: of each over these cases; None without any.
         difference: mean of the first less that of the second.
         interval: of the difference, from draws of whole clusters, expanded for few clusters.
-        p: two-sided, that the difference is 0; agrees with the interval. Where all clusters differ by the same, so that
-            draws tell nothing, that of the exact sign test over clusters (McNemar's where each case is one).
+        p: two-sided, that the difference is 0; the one to report, since it knows of clusters and agrees with the
+            interval. Where all clusters differ by the same, so that draws tell nothing, that of the exact sign test
+            over clusters (McNemar's where each case is one).
         p_holm: p corrected for all pairs compared with it; equal to p for a pair alone.
         n: cases compared.
         n_clusters: distinct clusters among them.
@@ -222,7 +226,7 @@ def _paired(
         mcnemar=_mcnemar(x, y, n_clusters),
         reason="" if n else "no_overlap",
         interval_reason=reason,
-        note=few_clusters(n_clusters) if interval else "",
+        note=few_clusters(n_clusters) if n_clusters > 1 else "",
     )
 
 
@@ -243,12 +247,12 @@ def _difference(
 
 
 def _mcnemar(x: NDArray[np.float64], y: NDArray[np.float64], n_clusters: int) -> McNemar | None:
-    """McNemar's test if all scores are 0 or 1."""
+    """McNemar's test if all scores are 0 or 1; only its counts if a cluster has more than one case."""
     if not x.size or not np.isin([x, y], (0.0, 1.0)).all():
         return None
     counts = np.bincount((2 * (1 - x) + (1 - y)).astype(np.intp), minlength=4)
-    found = mcnemar(*(int(count) for count in counts))
     if n_clusters == x.size:
-        return found
-    note = f"{x.size} cases come in {n_clusters} clusters, but this test takes all cases for independent"
-    return replace(found, note=note)
+        return mcnemar(*(int(count) for count in counts))
+    both, first_only, second_only, neither = (int(count) for count in counts)
+    note = f"{x.size} cases come in {n_clusters} clusters, and this test takes all cases for independent"
+    return McNemar(both, first_only, second_only, neither, None, None, None, None, None, x.size, "clustered", note)

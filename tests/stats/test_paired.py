@@ -102,17 +102,35 @@ def test_differences_that_are_all_the_same_have_the_p_of_the_sign_test_over_clus
     assert lost.p == pytest.approx(scipy.stats.binomtest(0, 5).pvalue)
 
 
-def test_cases_of_one_cluster_are_drawn_together_and_mcnemar_says_that_it_does_not() -> None:
+def test_cases_of_one_cluster_are_drawn_together() -> None:
     x, y = [1, 1, 1, 0, 0, 0] * 10, [0, 0, 0, 1, 0, 0] * 10
     alone = paired(two(list(x), list(y)), own, seed=1)
     together = paired(two(list(x), list(y)), lambda case: case // 3, seed=1)
     assert alone.interval is not None
     assert together.interval is not None
     assert together.interval[1] - together.interval[0] > 1.4 * (alone.interval[1] - alone.interval[0])
-    assert alone.mcnemar is not None
-    assert together.mcnemar is not None
-    assert alone.mcnemar.note == ""
-    assert "60 cases come in 20 clusters" in together.mcnemar.note
+
+
+def test_mcnemars_test_is_not_made_where_any_cluster_has_two_cases() -> None:
+    x, y = [1, 1, 1, 0, 0, 0] * 10, [0, 0, 0, 1, 0, 0] * 10
+    alone = paired(two(list(x), list(y)), own, seed=1).mcnemar
+    together = paired(two(list(x), list(y)), lambda case: max(case, 1), seed=1).mcnemar
+    assert alone is not None
+    assert together is not None
+    assert (alone.p_exact, alone.note) == (pytest.approx(scipy.stats.binomtest(30, 40).pvalue), "")
+    assert (together.first_only, together.second_only, together.n) == (30, 10, 60)
+    tests = (together.chi_square, together.p, together.chi_square_corrected, together.p_corrected, together.p_exact)
+    assert tests == (None,) * 5
+    assert together.reason == "clustered"
+    assert together.reason in REASONS
+    assert "60 cases come in 59 clusters" in together.note
+
+
+@pytest.mark.parametrize(("n_clusters", "warned"), [(3, True), (9, True), (10, False)])
+def test_few_clusters_are_warned_of_with_and_without_an_interval(n_clusters: int, warned: bool) -> None:
+    x = [float(case % 3 == 0) for case in range(60)]
+    found = paired(two(list(x), [0.0] * 60), lambda case: case % n_clusters, seed=0)
+    assert (f"only {n_clusters} clusters" in found.note) == warned
 
 
 @pytest.mark.parametrize(
