@@ -15,12 +15,16 @@ class SectionTable:
 
     Attributes:
         labels: how many columns say what a row is about; the others are numbers.
+        note: what must be known to read it; may be empty.
+        folded: whether it is shown only when asked.
     """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     labels: int = 1
+    note: str = ""
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +33,17 @@ class Section:
 
     sentences: tuple[str, ...]
     tables: tuple[SectionTable, ...]
+    notes: tuple[str, ...] = ()
+    heading: str = "Sensitivity"
 
 
 def sensitivity_section(data: Mapping[str, Any] | None) -> Section | None:
     """The section, or None where there is nothing to say.
 
     Args:
-        data: ``{"sentences": [text, …], "tables": [{"title": …, "columns": [text, …], "labels": 1, "rows": [[cell, …],
-            …]}, …]}``; either key may be missing, and so may ``labels``. A cell is a text, a number or None.
+        data: ``{"heading": text, "sentences": [text, …], "tables": [{"title": …, "columns": [text, …], "labels": 1,
+            "rows": [[cell, …], …], "note": text, "folded": false}, …], "notes": [text, …]}``; of the section any key
+            may be missing, and of a table ``labels``, ``note`` and ``folded``. A cell is a text, a number or None.
 
     Raises:
         ValueError: a row has not as many cells as there are columns.
@@ -45,7 +52,8 @@ def sensitivity_section(data: Mapping[str, Any] | None) -> Section | None:
         return None
     tables = tuple(_table(table) for table in data.get("tables", ()))
     sentences = tuple(data.get("sentences", ()))
-    return Section(sentences, tables) if sentences or tables else None
+    notes = tuple(data.get("notes", ()))
+    return Section(sentences, tables, notes, data.get("heading", "Sensitivity")) if sentences or tables else None
 
 
 def _table(table: Mapping[str, Any]) -> SectionTable:
@@ -53,7 +61,8 @@ def _table(table: Mapping[str, Any]) -> SectionTable:
     rows = tuple(tuple(_cell(cell) for cell in row) for row in table["rows"])
     if any(len(row) != len(columns) for row in rows):
         raise ValueError(f"the table {table['title']!r} has rows of other lengths than its {len(columns)} columns")
-    return SectionTable(table["title"], columns, rows, int(table.get("labels", 1)))
+    return SectionTable(table["title"], columns, rows, int(table.get("labels", 1)), table.get("note", ""),
+                        bool(table.get("folded")))  # fmt: skip
 
 
 def _cell(cell: Any) -> str:

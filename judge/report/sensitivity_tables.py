@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from judge.report.sensitivity_labels import (
+    FEW_LABELS,
+    agreement_sheets,
+    axis_sheets,
+    confusion_sheets,
+    consistency_sheets,
+    said,
+    share,
+)
 from judge.report.sheets import (
     Sheet,
-    estimate,
+    because,
+    explained,
+    few,
     named,
+    p_value,
     percent,
     print_sheets,
     sheet,
@@ -17,7 +29,6 @@ from judge.report.sheets import (
 )
 from judge.report.tables import console, counted, number, span
 from judge.report.text import one_line, printable
-from judge.sensitivity.settings import SAME
 
 Row = Mapping[str, Any]
 
@@ -26,66 +37,79 @@ _TEXT = 400
 
 NOT_COMPARABLE = "not comparable"
 
-#: Heading -> coefficient, for labels without and with an order.
-_NOMINAL = {"Cohen's kappa": "cohen_kappa", "AC1": "gwet_ac1", "alpha": "krippendorff_alpha_nominal"}
-_ORDINAL = {
-    "Cohen's kappa": "cohen_kappa_quadratic",
-    "AC1": "gwet_ac2_quadratic",
-    "alpha": "krippendorff_alpha_interval",
-}
 
+def print_sensitivity(report: Row, sentences: Sequence[str], *, confusion: bool = False) -> None:
+    """The whole report on the terminal, the summary first.
 
-def print_sensitivity(report: Row, sentences: Sequence[str]) -> None:
-    """The whole report on the terminal, the summary first."""
+    Args:
+        confusion: show who gave which label for kinds with many labels too.
+    """
     out = console()
     out.print(f"{report['title']}: how much of the result is the judge?\n")
     for sentence in sentences:
         out.print(printable(sentence))
     out.print()
-    print_sheets(sheets(report), out)
+    tables = [*sheets(report), *confusion_sheets(report, most=None if confusion else FEW_LABELS)]
+    print_sheets([_plain(one) for one in tables], out)
     for block in split_blocks(report["splits"]):
         out.print(printable(block))
-    for line in [*report["not_comparable"], *report["notes"]]:
+    for line in _notes(report):
         out.print(f"Note: {one_line(line)}.")
-    if report["forced"] and report["not_comparable"]:
-        out.print("Note: --force: what is not comparable is compared all the same.")
 
 
 def section(report: Row, sentences: Sequence[str]) -> dict[str, Any]:
     """What `judge.report.sensitivity.sensitivity_section` takes."""
-    tables = [*sheets(report), _split_sheet(report["splits"])]
-    told = [*sentences, *(f"{note[:1].upper()}{note[1:]}." for note in (*report["not_comparable"], *report["notes"]))]
-    return {"sentences": told, "tables": [table.data() for table in tables if table.rows]}
+    tables = [*sheets(report), *map(_plain, confusion_sheets(report)), _split_sheet(report["splits"])]
+    return {
+        "sentences": list(sentences),
+        "tables": [table.data() for table in tables if table.rows],
+        "notes": [f"{note[:1].upper()}{note[1:]}." for note in _notes(report)],
+    }
+
+
+def _notes(report: Row) -> list[str]:
+    forced = ["--force: what is not comparable is compared all the same"]
+    return [
+        *report["not_comparable"],
+        *report["notes"],
+        *(forced if report["forced"] and report["not_comparable"] else []),
+    ]
 
 
 def sheets(report: Row) -> list[Sheet]:
-    """Every table but that of the items on which judges split."""
+    """Every table but those of who gave which label, and of the items on which judges split."""
     found = [
         _runs(report),
         *(_scores(report, setting) for setting in report["settings"]),
         *(_differences(report, setting) for setting in report["settings"]),
-        _agreement(report),
-        _ceiling(report),
+        *agreement_sheets(report),
+        *consistency_sheets(report),
         _people(report),
         _orders(report),
         _concordance(report),
         _changes(report),
         _axes(report),
-        _label_axes(report),
+        *axis_sheets(report),
         _preference(report),
         _reasons(report),
         _unscored(report),
     ]
-    return [one.without_constant("model", "setting") for one in found]
+    return list(map(_plain, found))
+
+
+def _plain(one: Sheet) -> Sheet:
+    return one.without_constant("model", "setting")
 
 
 def _runs(report: Row) -> Sheet:
     rows = (
         (run["model"], str(run["n_cases"]), str(run["n_units"]), str(run["epochs"]),
-         str(sum(run["model"] in judge["runs"] for judge in report["judges"])))
+         str(sum(run["model"] in judge["runs"] for judge in report["judges"] if judge["kind"] != "person")),
+         str(sum(run["model"] in judge["runs"] for judge in report["judges"] if judge["kind"] == "person")))
         for run in report["runs"]
     )  # fmt: skip
-    return sheet("What is compared", ["model under test"], ["cases", "units", "epochs", "judges"], rows)
+    columns = ["cases", "units", "epochs", "judges", "people"]
+    return sheet("What is compared", ["model under test"], columns, rows).without_zero("people")
 
 
 def _of(rows: Iterable[Row], setting: str) -> list[Row]:
@@ -93,47 +117,79 @@ def _of(rows: Iterable[Row], setting: str) -> list[Row]:
 
 
 def _scores(report: Row, setting: str) -> Sheet:
+    found = _of(report["scores"], setting)
     rows = (
         (
             row["title"],
             row["model"],
             row["judge"],
             NOT_COMPARABLE if row["not_comparable"] else number(row["mean"]),
-            span(row["interval"]),
+            span(row["interval"]) if row["interval"] or row["not_comparable"] else because(row["interval_reason"]),
             str(row["n_scored"]),
             str(row["n_unscored"]),
+            str(row["n_not_rated"]),
         )
-        for row in _of(report["scores"], setting)
+        for row in found
     )
-    columns = ["mean", "95 % interval", "scored", "unscored"]
-    return sheet(f"{setting}: scores under each judge", ["metric", "model", "judge"], columns, rows)
+    columns = ["mean", "95 % interval", "scored", "unscored", "not rated"]
+    left = any(row["n_not_rated"] for row in found)
+    return sheet(
+        f"{setting}: scores under each judge", ["metric", "model", "judge"], columns, rows,
+        "not rated: units that nobody asked this judge or person about" * left,
+        few(row["n_clusters"] for row in found),
+        explained(row["interval_reason"] for row in found),
+    ).without_zero("not rated")  # fmt: skip
 
 
-_DIFFERENCE = ("first", "second", "difference", "95 % interval", "units", "scores that differ")
+_DIFFERENCE = ("first", "second", "difference", "95 % interval", "p (Holm)", "units", "scores that differ")
 
 
 def _differences(report: Row, setting: str) -> Sheet:
-    rows = (
-        (row["title"], row["model"], named(row["judges"]), *_differing(row))
-        for row in _of(report["differences"], setting)
-    )
+    found = _of(report["differences"], setting)
+    rows = ((row["title"], row["model"], named(row["judges"]), *_differing(row)) for row in found)
     title = f"{setting}: the first judge less the second, on the units that both scored"
-    return sheet(
-        title, ["metric", "model", "judges"], _DIFFERENCE, rows, "Units: scored by both, of those scored by any"
+    return sheet(title, ["metric", "model", "judges"], _DIFFERENCE, rows,
+                 "units: scored by both, of those scored by any", _corrected(report), *_warnings(found))  # fmt: skip
+
+
+def _corrected(report: Row) -> str:
+    """For how many tests p values are corrected, and what they cannot show."""
+    tests = report["tests"]
+    if not tests["n"]:
+        return ""
+    unresolved = (
+        f", of which {tests['n_unresolved']} may be clear, but {tests['resamples']} draws of so many clusters "
+        "cannot show a smaller p" * bool(tests["n_unresolved"])
     )
+    return (
+        f"p by the bootstrap of clusters, corrected by Holm's method for all {counted(tests['n'], 'paired test')} of "
+        f"this report{unresolved}"
+    )
+
+
+def _warnings(found: Iterable[Row]) -> list[str]:
+    """What tests of rows hide: few clusters, and why there is no interval."""
+    compared = [row["compared"] for row in found if row["compared"]]
+    return [few(one["n_clusters"] for one in compared), explained(_why(one) for one in compared)]
+
+
+def _why(compared: Row) -> str:
+    """Why there is no interval; the same for all where there is no value either."""
+    return str(compared["reason"] or compared["interval_reason"])
 
 
 def _differing(row: Row) -> tuple[str, ...]:
     units = f"{row['n_units']} of {row['n_units'] + sum(row['n_one_only'].values())}"
     compared, flips = row["compared"], row["flips"]
     if compared is None:
-        return ("-", "-", NOT_COMPARABLE, "-", units, "-")
+        return ("-", "-", NOT_COMPARABLE, "-", "-", units, "-")
     means = compared["means"] or (None, None)
     return (
         number(means[0]),
         number(means[1]),
         signed(compared["difference"]),
-        signed_span(compared["interval"]),
+        signed_span(compared["interval"], _why(compared)),
+        p_value(compared["p_holm"]),
         units,
         _flipped(flips),
     )
@@ -143,174 +199,138 @@ def _flipped(flips: Row) -> str:
     """How many scores differ, with the share and its interval."""
     if flips["share"] is None:
         return "-"
-    ends = flips["interval"]
-    interval = f" ({100 * ends[0]:.1f} to {100 * ends[1]:.1f})" if ends else ""
-    return f"{flips['count']}, {percent(flips['share'])}{interval}"
+    return f"{flips['count']}, {share({**flips, 'value': flips['share']})}"
 
 
-# -- labels ------------------------------------------------------------------------------------------------------------
-
-_AGREEMENT = ("items", "agree", *_NOMINAL)
-
-
-def _labels(pair: Row, ordinal: bool) -> tuple[str, ...]:
-    """Items, share of them with the same label, and agreement beyond chance."""
-    estimates = pair["estimates"]
-    raw = estimates["raw_agreement"]
-    ends = raw["interval"]
-    interval = f" ({100 * ends[0]:.1f} to {100 * ends[1]:.1f})" if ends else ""
-    share = f"{percent(raw['value'])}{interval}" if raw["value"] is not None else estimate(raw)
-    measures = _ORDINAL if ordinal else _NOMINAL
-    return (str(raw["n_items"]), share, *(estimate(estimates.get(name)) for name in measures.values()))
-
-
-def _what(entry: Row) -> str:
-    return entry["kind"] if entry["items"] == "all" else f"{entry['kind']}, only what had to be read"
-
-
-def _agreement(report: Row) -> Sheet:
-    rows = (
-        (entry["setting"], entry["model"], _what(entry), between, names, *_labels(pair, entry["ordinal"]))
-        for entry in report["agreement"]
-        for between, names, pair in _compared(entry)
-    )
-    labels = ["setting", "model", "labels of", "between", "raters"]
-    title = "Agreement on single labels (95 % interval by cluster)"
-    return sheet(title, labels, _AGREEMENT, rows, _agreement_note(report)).without_constant("between")
-
-
-def _compared(entry: Row) -> Iterator[tuple[str, str, Row]]:
-    """Every pair, and all raters together where they are more."""
-    for pair in entry["pairs"]:
-        yield pair["between"], named(pair["raters"]), pair
-    if len(entry["raters"]) > 2:
-        yield "all", f"all {len(entry['raters'])}", entry["together"]
-
-
-def _agreement_note(report: Row) -> str:
-    """Which labels are left out, and which measures those of grades are."""
-    entries = report["agreement"]
-    other = sum(count for entry in entries if entry["items"] == "all" for count in entry["other"].values())
-    ordinal = any(entry["ordinal"] for entry in entries)
-    parts = [
-        f"{counted(other, 'label')} left out: what the others labelled there is, or may be, something else"
-        * bool(other),
-        "grades have an order: kappa and AC are quadratic, alpha is for intervals" * ordinal,
-    ]
-    return "; ".join(filter(None, parts))
-
-
-def _ceiling(report: Row) -> Sheet:
-    rows = (
-        (row["setting"], row["model"], _what(row), _how(row), named(row["pair"]["raters"]),
-         *_labels(row["pair"], row["ordinal"]))
-        for row in report["self_consistency"]
-    )  # fmt: skip
-    title = "A judge against itself: it cannot agree with others better than so"
-    return sheet(title, ["setting", "model", "labels of", "how", "judge"], _AGREEMENT, rows)
-
-
-def _how(row: Row) -> str:
-    if row["how"] == SAME:
-        return "asked twice under equal settings"
-    return f"{counted(row['n_outputs'], 'output')} that came twice"
+# -- people ------------------------------------------------------------------------------------------------------------
 
 
 def _people(report: Row) -> Sheet:
+    found = report["people"]
     rows = (
         (row["setting"], row["title"], row["model"], row["judge"], number(judged["judge_mean"]), str(judged["n"]),
-         number(judged["human_mean"]), str(judged["n_labelled"]), *_estimated(judged), *_estimated(rates))
-        for row in report["people"]
-        for judged, rates in [(row["prediction_powered"], row["misclassification"])]
+         number(judged["human_mean"]), str(judged["n_labelled"]), *_estimated(judged),
+         *_estimated(row["misclassification"]))
+        for row in found
+        for judged in [row["prediction_powered"]]
     )  # fmt: skip
     columns = ["judge's mean", "units", "people's mean", "units", "as people would", "95 % interval", "by error rates",
                "95 % interval"]  # fmt: skip
-    note = (
-        "As people would score all units: prediction-powered inference (Angelopoulos et al. 2023, PPI++); by the "
-        "judge's error rates (Rogan & Gladen 1978) where scores are 0 or 1. Both take for granted that the units that "
-        "people labelled are a random part of all; the first is not cut to the range of scores"
-    )
+    estimates = [row[name] for row in found for name in ("prediction_powered", "misclassification")]
+    split = {(row["setting"], row["metric"], row["model"]): row["n_split"] for row in found}
+    notes = [
+        "as people would score all units: prediction-powered inference (Angelopoulos et al. 2023, PPI++), where "
+        "several scored a unit their mean; by the judge's error rates (Rogan & Gladen 1978) where scores are 0 or 1 "
+        "and most of a unit's people gave one of them. Both take for granted that the units that people labelled are a "
+        "random part of all; the first is not cut to the range of scores",
+        f"people split evenly on {counted(sum(split.values()), 'unit')}: to leave these out would measure the judge on "
+        "the easy ones" * bool(sum(split.values())),
+        few(row["prediction_powered"]["n_labelled_clusters"] for row in found),
+        explained(one["reason"] or one["interval_reason"] for one in estimates),
+        *dict.fromkeys(one["note"] for one in estimates),
+    ]
     title = "Corrected by people's labels: the judge's error is in the interval"
-    return sheet(title, ["setting", "metric", "model", "by"], columns, rows, note)
+    return sheet(title, ["setting", "metric", "model", "by"], columns, rows, *notes)
 
 
 def _estimated(found: Row) -> tuple[str, str]:
     if found["value"] is None:
-        return f"- ({found['reason'].replace('_', ' ')})", "-"
-    return number(found["value"]), span(found["interval"])
+        return because(found["reason"]), "-"
+    return number(found["value"]), span(found["interval"]) if found["interval"] else because(found["interval_reason"])
 
 
 # -- ranks -------------------------------------------------------------------------------------------------------------
 
 
-def _ranked(report: Row) -> Iterator[tuple[Row, Row]]:
-    for entry in report["ranks"]:
-        if entry["ranked"] and not entry["ranked"]["reason"]:
-            yield entry, entry["ranked"]
-
-
 def _orders(report: Row) -> Sheet:
+    found = [(entry, one) for entry in report["ranks"] for one in entry["judges"] if one["ranks"]]
     rows = (
         (
             entry["setting"],
             entry["title"],
-            judge,
+            f"{one['judge']}{' (person)' * one['person']}",
             model,
-            _rank(rank),
-            number(of["means"][judge][model]),
-            str(of["n"]),
-            str(of["n_left_out"]),
+            f"{rank:g}",
+            NOT_COMPARABLE if one["not_comparable"] else number(one["means"][model]),
+            str(one["n"]),
+            str(one["n_left_out"]),
         )
-        for entry, of in _ranked(report)
-        for judge, ranks in of["ranks"].items()
-        for model, rank in sorted(ranks.items(), key=lambda item: item[1])
+        for entry, one in found
+        for model, rank in sorted(one["ranks"].items(), key=lambda item: item[1])
     )
-    title = "Models ranked by each judge, on the cases that all judges scored for all models"
-    labels = ["setting", "metric", "judge", "model under test"]
-    return sheet(title, labels, ["rank", "mean", "cases", "left out"], rows, _left_out(report))
+    title = "Models ranked by each judge, on the cases that this judge scored for all models"
+    return sheet(
+        title, ["setting", "metric", "judge", "model under test"], ["rank", "mean", "cases", "left out"], rows,
+        "left out: cases that the judge scored for some models only" * any(one["n_left_out"] for _, one in found),
+        few(one["n_clusters"] for _, one in found),
+        *_left_out(report),
+    )  # fmt: skip
 
 
-def _rank(rank: float) -> str:
-    return f"{rank:g}"
-
-
-def _left_out(report: Row) -> str:
-    gone = dict.fromkeys(
+def _left_out(report: Row) -> Iterable[str]:
+    return dict.fromkeys(
         f"{judge} is not ranked on {entry['title']}: {why}"
         for entry in report["ranks"]
         for judge, why in entry["left_out"].items()
     )
-    return "; ".join(gone)
+
+
+def _pairs(report: Row) -> list[tuple[Row, Row]]:
+    return [(entry, pair) for entry in report["ranks"] for pair in entry["pairs"]]
 
 
 def _concordance(report: Row) -> Sheet:
+    found = _pairs(report)
     rows = (
-        (entry["setting"], entry["title"], named(pair["judges"]), _tau(pair), span(pair["interval"]))
-        for entry, of in _ranked(report)
-        for pair in of["concordances"]
-    )
-    title = "How alike judges rank the models (Kendall's tau-b)"
-    note = "The interval is about other cases, not about other models"
-    return sheet(title, ["setting", "metric", "judges"], ["tau-b", "95 % interval"], rows, note)
+        (entry["setting"], entry["title"], pair["between"], named(pair["judges"]), *_tau(pair))
+        for entry, pair in found
+    )  # fmt: skip
+    reasons = (key for _, pair in found for key in _no_tau(pair))
+    return sheet(
+        "How alike two judges rank the models (Kendall's tau-b), on the cases that both scored for all of them",
+        ["setting", "metric", "between", "judges"], ["tau-b", "95 % interval", "cases"], rows,
+        "the interval is about other cases, not about other models",
+        few(pair["n_clusters"] for _, pair in found),
+        explained(reasons),
+    ).without_constant("between")  # fmt: skip
 
 
-def _tau(pair: Row) -> str:
-    return f"- ({pair['reason']})" if pair["tau_b"] is None else number(pair["tau_b"])
+def _no_tau(pair: Row) -> tuple[str, ...]:
+    """Why there is no tau, or no interval of it."""
+    found = pair["concordance"]
+    return (pair["reason"],) if found is None else (found["reason"] or found["interval_reason"],)
+
+
+def _tau(pair: Row) -> tuple[str, str, str]:
+    if pair["not_comparable"]:
+        return NOT_COMPARABLE, "-", "-"
+    (why,), found, n = _no_tau(pair), pair["concordance"], str(pair["n"])
+    if found is None or found["tau_b"] is None:
+        return because(why), "-", n
+    return number(found["tau_b"]), span(found["interval"]) if found["interval"] else because(why), n
 
 
 def _changes(report: Row) -> Sheet:
+    found = [(entry, pair, change) for entry, pair in _pairs(report) for change in pair["changes"]]
     rows = (
-        (entry["setting"], entry["title"], named(change["judges"]), f"{change['above']} > {change['below']}",
+        (entry["setting"], entry["title"], pair["between"], named(pair["judges"]),
+         f"{change['above']} > {change['below']}", _apart(pair, change, 0), _apart(pair, change, 1), str(pair["n"]),
          number(change["p_first"]), number(change["p_second"]), number(change["p_change"]), _outside(change))
-        for entry, of in _ranked(report)
-        for change in of["changes"]
+        for entry, pair, change in found
     )  # fmt: skip
-    columns = ["first: so", "second: reverse", "both", "outside noise"]
-    note = (
-        "Shares of draws of the cases in which the first judge has this order, the second the reverse, and both at once"
-    )
-    return sheet("Models that two judges put in opposite orders", ["setting", "metric", "judges", "by the first"],
-                 columns, rows, note)  # fmt: skip
+    columns = ["by the first", "by the second", "cases", "first: so", "second: reverse", "both", "outside noise"]
+    return sheet(
+        "Models that two judges put in opposite orders, on the cases that both scored for all models",
+        ["setting", "metric", "between", "judges", "first's order"], columns, rows,
+        "by the first, by the second: their means of the two models; then shares of draws of the cases in which the "
+        "first judge has this order, the second the reverse, and both at once",
+        few(pair["n_clusters"] for _, pair, _ in found),
+    ).without_constant("between")  # fmt: skip
+
+
+def _apart(pair: Row, change: Row, place: int) -> str:
+    means = pair["means"][pair["judges"][place]]
+    return f"{number(means[change['above']])}, {number(means[change['below']])}"
 
 
 def _outside(change: Row) -> str:
@@ -322,54 +342,45 @@ def _outside(change: Row) -> str:
 
 def _axes(report: Row) -> Sheet:
     """Pairs that differ in one thing only, so that what changes is due to it."""
-    rows = sorted(
-        (
-            (row["axis"], row["setting"], row["title"], row["model"], named(row["judges"]), *_differing(row)[2:])
-            for row in report["differences"]
-            if row["axis"]
-        ),
-        key=lambda row: row[0],
+    found = sorted((row for row in report["differences"] if row["axis"]), key=lambda row: row["axis"])
+    rows = (
+        (row["axis"], row["setting"], row["title"], row["model"], named(row["judges"]), *_differing(row)[2:])
+        for row in found
     )
     labels = ["only this differs", "setting", "metric", "model", "judges"]
-    return sheet("What changes if only one thing about the judge changes: scores", labels, _DIFFERENCE[2:], rows)
-
-
-def _label_axes(report: Row) -> Sheet:
-    rows = sorted(
-        (
-            (pair["axis"], entry["setting"], _what(entry), entry["model"], named(pair["raters"]),
-             *_labels(pair, entry["ordinal"])[:3])
-            for entry in report["agreement"]
-            for pair in entry["pairs"]
-            if pair["axis"]
-        ),
-        key=lambda row: row[0],
-    )  # fmt: skip
-    labels = ["only this differs", "setting", "labels of", "model", "judges"]
-    return sheet("What changes if only one thing about the judge changes: labels", labels, _AGREEMENT[:3], rows)
+    title = "What changes if only one thing about the judge changes: scores"
+    return sheet(title, labels, _DIFFERENCE[2:], rows, *_warnings(found))
 
 
 def _preference(report: Row) -> Sheet:
+    found = report["self_preference"]
     rows = (
-        (row["setting"], row["title"], row["judge"], row["model"], ", ".join(row["others"]), *_preferred(row))
-        for row in report["self_preference"]
-    )
-    labels = ["setting", "metric", "judge", "own model", "other judges"]
-    columns = ["own less others", "by other judges", "preference", "95 % interval", "cases"]
-    note = (
-        "Mean of the judge's own model less that of the other models; preference is the judge's less the other judges'"
-    )
-    if any(not row["neutral"] for row in report["self_preference"]):
-        note += "; models of the other judges are under test too, so that they may prefer their own"
-    return sheet("Does a judge prefer outputs of its own model?", labels, columns, rows, note)
+        (row["setting"], row["title"], row["judge"], ", ".join(row["models"]), ", ".join(row["others"]),
+         *_preferred(row))
+        for row in found
+    )  # fmt: skip
+    labels = ["setting", "metric", "judge", "own models", "compared with"]
+    columns = ["own less others", "by these", "preference", "95 % interval", "p (Holm)", "cases"]
+    families = " and ".join(", ".join(names) for names in report["families"])
+    notes = [
+        "mean of the models of the judge's own family less that of the other models; preference is the judge's less "
+        "that of whom it is compared with. Several judges or runs of one model count as one",
+        f"of one family: {families}, as said with --family, and what has the same name" if families
+        else "of one family: only what has the same name; --family says what else is",
+        "models of the other judges are under test too, so that they may prefer their own"
+        * any(not row["neutral"] for row in found),
+        *_warnings(found),
+    ]  # fmt: skip
+    return sheet("Does a judge prefer outputs of its own model?", labels, columns, rows, *notes)
 
 
 def _preferred(row: Row) -> tuple[str, ...]:
     compared = row["compared"]
     if compared is None:
-        return ("-", "-", NOT_COMPARABLE, "-", "-")
+        return ("-", "-", NOT_COMPARABLE, "-", "-", "-")
     means = compared["means"] or (None, None)
-    return (signed(means[0]), signed(means[1]), signed(compared["difference"]), signed_span(compared["interval"]),
+    return (signed(means[0]), signed(means[1]), signed(compared["difference"]),
+            signed_span(compared["interval"], _why(compared)), p_value(compared["p_holm"]),
             str(compared["n"]))  # fmt: skip
 
 
@@ -383,14 +394,16 @@ def _reasons(report: Row) -> Sheet:
 
 
 def _unscored(report: Row) -> Sheet:
+    found = report["unscored"]
     rows = (
         (row["setting"], row["title"], row["model"], named(row["judges"]), *map(percent, row["compared"]["means"]),
-         signed(row["compared"]["difference"]), signed_span(row["compared"]["interval"]), str(row["n_units"]))
-        for row in report["unscored"]
+         signed(row["compared"]["difference"]), signed_span(row["compared"]["interval"], _why(row["compared"])),
+         p_value(row["compared"]["p_holm"]), str(row["n_units"]))
+        for row in found
     )  # fmt: skip
-    columns = ["first", "second", "difference", "95 % interval", "units"]
-    title = "Share of units without a score: the first judge less the second"
-    return sheet(title, ["setting", "metric", "model", "judges"], columns, rows)
+    columns = ["first", "second", "difference", "95 % interval", "p (Holm)", "units"]
+    title = "Share of units without a score, of those that both judges were asked about: the first less the second"
+    return sheet(title, ["setting", "metric", "model", "judges"], columns, rows, *_warnings(found))
 
 
 # -- items -------------------------------------------------------------------------------------------------------------
@@ -412,20 +425,15 @@ def split_blocks(splits: Row) -> Iterator[str]:
     if not splits["n"]:
         return
     shown = f"; {len(splits['shown'])} of them, those that tell most first:\n" if splits["shown"] else "."
-    yield f"Judges split on {counted(splits['n'], 'item')}{shown}"
+    yield f"{splits['who'].capitalize()} split on {counted(splits['n'], 'item')}{shown}"
     for split in splits["shown"]:
         yield f"{split['model']} · {split['setting']} · {split['case']} · {_item(split)} · moves {_effect(split)}"
         if split["text"]:
             yield f"  {_cut(split['text'])}"
-        for judge, said in split["labels"].items():
-            reason = f": {_cut(said['rationale'])}" if said["rationale"] else ""
-            yield f"    {one_line(judge)} says {_said(said)}{reason}"
+        for judge, of in split["labels"].items():
+            reason = f": {_cut(of['rationale'])}" if of["rationale"] else ""
+            yield f"    {one_line(judge)} says {said(of['label'])}{reason}"
         yield ""
-
-
-def _said(said: Row) -> str:
-    """A label as it is imported."""
-    return str(said["label"]).lower() if isinstance(said["label"], bool) else str(said["label"])
 
 
 def _cut(text: str) -> str:
@@ -436,9 +444,14 @@ def _cut(text: str) -> str:
 def _split_sheet(splits: Row) -> Sheet:
     rows = (
         (split["case"], split["model"], split["setting"], _item(split), split["text"],
-         "; ".join(f"{judge}: {_said(said)}{' - ' * bool(said['rationale'])}{said['rationale']}"
-                   for judge, said in split["labels"].items()), _effect(split))
+         "; ".join(f"{judge}: {said(of['label'])}{' - ' * bool(of['rationale'])}{of['rationale']}"
+                   for judge, of in split["labels"].items()), _effect(split))
         for split in splits["shown"]
     )  # fmt: skip
-    labels = ["case", "model", "setting", "label of", "text", "what judges said"]
-    return sheet(f"Where judges split: {len(splits['shown'])} of {splits['n']} items", labels, ["moves"], rows)
+    labels = ["case", "model", "setting", "label of", "text", "what was said"]
+    return sheet(
+        f"Where {splits['who']} split: {len(splits['shown'])} of {splits['n']} items", labels, ["moves"], rows,
+        f"first those on which most {splits['who']} are against the most frequent label, then those that move a score "
+        "most; among equals, models and kinds of labels take turns, and so do cases. Panels, and people beside judges, "
+        "do not vote",
+    )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich import box
@@ -14,6 +14,7 @@ from rich.text import Text
 
 from judge.report.tables import number
 from judge.report.text import one_line
+from judge.stats import FEW_CLUSTERS, REASONS
 
 #: Labels are folded to at least this, and to their longest word up to the other; numbers are never cut or folded.
 NARROW, WIDE = 11, 20
@@ -33,6 +34,7 @@ class Sheet:
         columns: headings, those of labels first.
         labels: how many of the columns name what a row is about.
         note: a line below; may be empty.
+        folded: whether a page shows it only when asked.
     """
 
     title: str
@@ -40,6 +42,7 @@ class Sheet:
     rows: tuple[tuple[str, ...], ...]
     labels: int
     note: str = ""
+    folded: bool = False
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.columns) for row in self.rows):
@@ -59,30 +62,38 @@ class Sheet:
         """Without columns that say nothing in any row."""
         return self._without({place for place in range(len(self.columns)) if not any(row[place] for row in self.rows)})
 
-    def _without(self, gone: set[int]) -> Sheet:
+    def without_zero(self, *columns: str) -> Sheet:
+        """Without those of these columns that count nothing in any row."""
+        return self._without(
+            {
+                place
+                for place, column in enumerate(self.columns)
+                if column in columns and all(row[place] == "0" for row in self.rows)
+            }
+        )
 
+    def _without(self, gone: set[int]) -> Sheet:
         def kept(cells: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(cell for place, cell in enumerate(cells) if place not in gone)
 
-        return Sheet(
-            self.title,
-            kept(self.columns),
-            tuple(map(kept, self.rows)),
-            self.labels - sum(place < self.labels for place in gone),
-            self.note,
+        return replace(
+            self,
+            columns=kept(self.columns),
+            rows=tuple(map(kept, self.rows)),
+            labels=self.labels - sum(place < self.labels for place in gone),
         )
 
     def data(self) -> dict[str, Any]:
         """As `judge.report.sensitivity.sensitivity_section` takes it."""
-        title = f"{self.title}. {self.note}" if self.note else self.title
-        rows = [list(row) for row in self.rows]
-        return {"title": title, "columns": list(self.columns), "labels": self.labels, "rows": rows}
+        return {"title": self.title, "columns": list(self.columns), "labels": self.labels,
+                "rows": [list(row) for row in self.rows], "note": self.note, "folded": self.folded}  # fmt: skip
 
 
 def sheet(
-    title: str, labels: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str]], note: str = ""
+    title: str, labels: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str]], *notes: str
 ) -> Sheet:
-    """A table from its parts."""
+    """A table from its parts; notes that are empty are left out."""
+    note = "; ".join(filter(None, notes))
     return Sheet(title, (*labels, *numbers), tuple(tuple(row) for row in rows), len(labels), note)
 
 
@@ -188,8 +199,36 @@ def signed(value: float | None) -> str:
     return "-" if value is None else f"{value:+.3f}"
 
 
-def signed_span(pair: Sequence[float] | None) -> str:
-    return "-" if pair is None else f"{pair[0]:+.3f} to {pair[1]:+.3f}"
+def signed_span(pair: Sequence[float] | None, reason: str = "") -> str:
+    """An interval of a difference, or in a word why there is none."""
+    return because(reason) if pair is None else f"{pair[0]:+.3f} to {pair[1]:+.3f}"
+
+
+def because(reason: str) -> str:
+    """What stands in place of a number; `explained` tells what the word means."""
+    return f"- ({word(reason)})" if reason else "-"
+
+
+def word(reason: str) -> str:
+    return reason.replace("_", " ")
+
+
+def explained(reasons: Iterable[str]) -> str:
+    """What the words of `because` mean, each once; what has no interval since it has no value needs no word."""
+    known = (reason for reason in dict.fromkeys(reasons) if reason in REASONS and reason != "no_value")
+    return "; ".join(f"{word(reason)}: {REASONS[reason]}" for reason in known)
+
+
+def few(n_clusters: Iterable[int | None]) -> str:
+    """A warning where rows rest on few clusters; empty if none does."""
+    counts = [count for count in n_clusters if count]
+    found = [count for count in counts if count < FEW_CLUSTERS]
+    if not found:
+        return ""
+    rows = "" if len(found) == len(counts) else f" in {len(found)} of {len(counts)} rows"
+    least = f"only {min(found)}" if min(found) == max(found) else f"only {min(found)} to {max(found)}"
+    clusters = "cluster" if max(found) == 1 else "clusters"
+    return f"{least} {clusters} of cases{rows}: with fewer than {FEW_CLUSTERS}, intervals and tests tell little"
 
 
 def percent(share: float | None) -> str:
@@ -201,13 +240,14 @@ def p_value(p: float | None) -> str:
 
 
 def estimate(found: Mapping[str, Any] | None) -> str:
-    """A coefficient with its interval, or why there is none."""
+    """A coefficient with its interval, or in a word why there is none."""
     if found is None:
         return ""
     if found["value"] is None:
-        return f"- ({found['reason'].replace('_', ' ')})"
+        return because(found["reason"])
     ends = found["interval"]
-    return f"{number(found['value'])} ({number(ends[0])} to {number(ends[1])})" if ends else number(found["value"])
+    told = f"{number(ends[0])} to {number(ends[1])}" if ends else word(found["interval_reason"])
+    return f"{number(found['value'])} ({told})"
 
 
 def named(names: Iterable[str]) -> str:

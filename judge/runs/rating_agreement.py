@@ -1,7 +1,9 @@
 """How far a run's judges, models and people, agree: on single labels by kind, and in rank of units by metric.
 
 Labels are compared only where they are about the same thing: steps, requests and tests with the same text at the same
-place, and steps of a reference where all of them are the same. Settings are never pooled.
+place, and steps of a reference where all of them are the same. Settings are never pooled. Several raters are taken
+together only if they are of one sort: models, people, or makers of imported labels. A panel is in none of these, as its
+labels are made of the others'.
 """
 
 from __future__ import annotations
@@ -16,13 +18,20 @@ from judge.benchmark import Benchmark, Case, JudgedBenchmark
 from judge.explanations import GRADES, KIND, RUBRIC, RULE
 from judge.judgements import Judgement, Label, UnitJudgements
 from judge.outcome import Scored
-from judge.runs.comparable import AGAINST_REFERENCE, CaseReference, comparable_cases, same_reference
-from judge.runs.judge_comparison import references_before
+from judge.runs.comparable import (
+    AGAINST_REFERENCE,
+    CaseReference,
+    comparable_cases,
+    references_before,
+    same_reference,
+)
 from judge.runs.store import RunStore, StoredUnit
-from judge.stats import agreement, correlation
+from judge.stats import Comparison, agreement, correlation
 
-#: Of the draws for intervals, and how many: `show` must not keep anybody waiting.
-SEED, RESAMPLES = 20240610, 1000
+#: Source of raters -> what they are called together, and from how many on there is more to say than for their pairs.
+_SORTS: Mapping[str, tuple[str, int]] = MappingProxyType(
+    {"model": ("judges", 3), "person": ("people", 2), "imported": ("imported", 3)}
+)
 
 #: Kinds that are about a whole answer, whatever text is stored beside the label.
 WHOLE = frozenset({"accuracy", KIND})
@@ -110,11 +119,29 @@ def _compared(
     labels: Mapping[str, Mapping[Item, float | Label]],
     clusters: Mapping[str, str],
 ) -> dict[str, Any]:
-    report = agreement(
-        labels, lambda item: clusters[item[0]], ordinal=ORDINAL.get(kind), seed=SEED, resamples=RESAMPLES
-    )
+    report = agreement(labels, lambda item: clusters[item[0]], ordinal=ORDINAL.get(kind))
     sources = {rater: about["sources"][rater] for rater in labels}
-    return {**about, "sources": sources, "ordinal": kind in ORDINAL, **asdict(report)}
+    found = {key: value for key, value in asdict(report).items() if key != "together"}
+    return {**about, "sources": sources, "ordinal": kind in ORDINAL, **found,
+            "groups": list(_groups(kind, labels, sources, clusters))}  # fmt: skip
+
+
+def _groups(
+    kind: str,
+    labels: Mapping[str, Mapping[Item, float | Label]],
+    sources: Mapping[str, str],
+    clusters: Mapping[str, str],
+) -> Iterator[dict[str, Any]]:
+    """All raters of one sort together, where they are enough."""
+    for source, (who, least) in _SORTS.items():
+        chosen = {rater: of for rater, of in labels.items() if sources[rater] == source}
+        if len(chosen) >= least:
+            yield {"who": who, **asdict(together(kind, chosen, clusters))}
+
+
+def together(kind: str, labels: Mapping[str, Mapping[Item, float | Label]], clusters: Mapping[str, str]) -> Comparison:
+    """Agreement of several raters, over the items that at least two of them labelled."""
+    return agreement(labels, lambda item: clusters[item[0]], ordinal=ORDINAL.get(kind)).together
 
 
 def _failed(kind: str, said: Said, raters: Sequence[str], clusters: Mapping[str, str]) -> dict[str, dict[str, int]]:
@@ -129,7 +156,7 @@ def _failed(kind: str, said: Said, raters: Sequence[str], clusters: Mapping[str,
 
 
 def labelled(kind: str, said: Said, units: Sequence[str]) -> Labelled:
-    """The labels of one kind by rater and item; raters without any are left out."""
+    """The labels of one kind by rater, in the order of ``said``, and item; raters without any are left out."""
     found = Labelled()
     for unit in units:
         here = {rater: judged[unit] for rater, judged in said.items() if unit in judged}
@@ -137,6 +164,7 @@ def labelled(kind: str, said: Said, units: Sequence[str]) -> Labelled:
         whole = [next(iter(of.values()))[0] for of in things.values()] if kind in AGAINST_REFERENCE else None
         for place in dict.fromkeys(place for of in things.values() for place in of):
             _take(found, kind, place, {rater: of[place] for rater, of in things.items() if place in of}, whole)
+    found.labels = {rater: found.labels[rater] for rater in said if rater in found.labels}
     return found
 
 
@@ -238,5 +266,5 @@ def _correlations(
                 both = {rater: {unit: of[unit] for unit in same if unit in of} for rater, of in both.items()}
             if not both[first].keys() & both[second].keys():
                 continue
-            found = correlation(both, lambda unit: clusters[unit], seed=SEED, resamples=RESAMPLES)
+            found = correlation(both, lambda unit: clusters[unit])
             yield {"setting": setting, "metric": metric, "title": title, **asdict(found)}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from judge.benchmark import Benchmark, SummarisedBenchmark
 from judge.runs.judged import judge_warnings
 from judge.sensitivity.labels import label_agreement, self_consistency
 from judge.sensitivity.material import Material, load
-from judge.sensitivity.people import corrected, self_preference
+from judge.sensitivity.people import corrected
+from judge.sensitivity.preference import only_own, self_preference
 from judge.sensitivity.ranks import ranks
 from judge.sensitivity.scores import differences, scores, unscored
 from judge.sensitivity.splits import splits
+from judge.sensitivity.testing import carry_out
 
 __all__ = ["Material", "load", "over_cases", "sensitivity"]
 
@@ -23,6 +26,8 @@ def sensitivity(material: Material, *, top: int = 20) -> dict[str, Any]:
         top: how many of the items on which judges split are told in full.
     """
     agreed = label_agreement(material)
+    moved, gone, preferred = differences(material), unscored(material), self_preference(material)
+    tests = carry_out([moved, gone, preferred])
     return {
         "benchmark": material.benchmark.name,
         "title": material.benchmark.title,
@@ -34,13 +39,15 @@ def sensitivity(material: Material, *, top: int = 20) -> dict[str, Any]:
         "settings": list(material.settings),
         "judges": [_judge(material, name) for name in material.judges],
         "scores": scores(material),
-        "differences": differences(material),
-        "unscored": unscored(material),
+        "tests": asdict(tests),
+        "differences": moved,
+        "unscored": gone,
         "ranks": ranks(material),
         "agreement": agreed,
         "self_consistency": self_consistency(material, agreed),
         "people": corrected(material),
-        "self_preference": self_preference(material),
+        "self_preference": preferred,
+        "families": [list(names) for names in material.families],
         "splits": splits(material, top),
         "not_comparable": _refused(material),
         "notes": _notes(material),
@@ -87,6 +94,8 @@ def _notes(material: Material) -> list[str]:
         for name, facts in one.facts.items()
         if name in material.people and facts.get("sample") and facts.get("by")
     ))  # fmt: skip
+    notes += [f"all models under test are of the family of {name}, so that it cannot be seen whether it prefers them"
+              for name in only_own(material)]  # fmt: skip
     notes += [f"{name} was made before its judges said what they say now; make it again with medjudge panel"
               for one in material.candidates for name in one.outdated]  # fmt: skip
     warnings = (

@@ -17,16 +17,19 @@ from judge.metrics.reasoning import REASONING
 from judge.metrics.signature import Metric
 from judge.outcome import Outcome, Scored, Unscored
 from judge.runs.annotating import PERSON
-from judge.runs.judge_comparison import Refused, other_texts, refusals
+from judge.runs.comparable import Refused, other_texts, refusals
 from judge.runs.judged import signed, splitters_of
 from judge.runs.paneling import PANEL, outdated
 from judge.runs.scoring import judged
 from judge.runs.store import RunStore, StoredUnit, benchmark_of, open_run
-from judge.sensitivity.settings import differing
+from judge.sensitivity.settings import SAME, axis, differing
 from judge.settings import JudgeSpec, RunSpec
 
 #: Of the draws for intervals, and how many.
 SEED, RESAMPLES = 20251130, 2000
+
+#: Why a unit has no score by a judge that was not asked what the metric needs.
+NOT_JUDGED = "not_judged"
 
 JudgeKind = Literal["model", "person", "panel", "imported"]
 
@@ -102,13 +105,18 @@ class Candidate:
         """What one unit gets by what is said of it; metrics that are not defined for its case are left out."""
         record, setting = self.cases[stored.unit.case].record, stored.unit.setting
         found = self.benchmark.score_judged(record, setting, self.spec.options, said or UnitJudgements())
-        return found if said is not None else {metric: Unscored("not_judged") for metric in found}
+        return found if said is not None else {metric: Unscored(NOT_JUDGED) for metric in found}
 
     def about(self, setting: str, metric: str, judge: str) -> dict[str, Outcome]:
         """Unit key -> outcome by a judge, for the units of a setting that the metric is defined for."""
         found = ((stored.unit.key, self.outcomes[judge][stored.unit.key].get(metric))
                  for stored in self.within(setting))  # fmt: skip
         return {unit: outcome for unit, outcome in found if outcome is not None}
+
+    def rated(self, setting: str, metric: str, judge: str) -> dict[str, Outcome]:
+        """As `about`, for the units in which the judge was asked for what the metric needs."""
+        found = self.about(setting, metric, judge).items()
+        return {unit: out for unit, out in found if not isinstance(out, Unscored) or out.reason != NOT_JUDGED}
 
     def values(self, setting: str, metric: str, judge: str) -> dict[str, float]:
         """Unit key -> value, for the units that have one."""
@@ -150,6 +158,7 @@ class Material:
     Attributes:
         people: names of the judges that are people, known or said to be.
         force: whether what is not comparable is compared all the same.
+        families: names of models, candidates and judges that are said to be of one family.
     """
 
     benchmark: Benchmark
@@ -157,6 +166,24 @@ class Material:
     judges: Mapping[str, Judge]
     people: frozenset[str]
     force: bool = False
+    families: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def voters(self) -> tuple[str, ...]:
+        """The judges that are neither people nor panels."""
+        return tuple(name for name, one in self.judges.items() if name not in self.people and one.kind != "panel")
+
+    def repeated(self) -> list[tuple[str, ...]]:
+        """Names of one judge, for every judge: those with equal settings are one, asked several times."""
+        found: list[list[str]] = []
+        for name, one in self.judges.items():
+            for names in found:
+                if all(axis(one.spec, self.judges[other].spec) == SAME for other in names):
+                    names.append(name)
+                    break
+            else:
+                found.append([name])
+        return [tuple(names) for names in found]
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -175,12 +202,20 @@ class Material:
         return "" if self.force else candidate.refused.get((metric, frozenset(pair)), "")
 
 
-def load(folders: Sequence[Path], judges: Sequence[str], people: Sequence[str], *, force: bool = False) -> Material:
+def load(
+    folders: Sequence[Path],
+    judges: Sequence[str],
+    people: Sequence[str],
+    *,
+    force: bool = False,
+    families: Sequence[Sequence[str]] = (),
+) -> Material:
     """Read runs and what judges said of them.
 
     Args:
         judges: names; empty for all.
         people: names of judges that are people, besides those known to be.
+        families: names of models, candidates and judges that are of one family.
 
     Raises:
         RunError: a folder is no run, the runs are not of the same cases, or there is nothing to compare.
@@ -206,7 +241,8 @@ def load(folders: Sequence[Path], judges: Sequence[str], people: Sequence[str], 
             store.close()
     found = {shown: _judge(shown, of_run[own]) for of_run, named in zip(known, names, strict=True)
              for own, shown in named.items() if shown in chosen}  # fmt: skip
-    return Material(benchmark, tuple(candidates), found, _people(found, people), force)
+    kin = _families(found, candidates, families)
+    return Material(benchmark, tuple(candidates), found, _people(found, people), force, kin)
 
 
 def opened(folders: Sequence[Path]) -> list[RunStore]:
@@ -362,3 +398,18 @@ def _people(judges: Mapping[str, Judge], said: Sequence[str]) -> frozenset[str]:
             there = ", ".join(one.name for one in judges.values() if one.kind in ("person", "imported")) or "none"
             raise SpecError(f"--people: there are no labels by a person named {name!r}; there may be: {there}")
     return frozenset({*said, *(one.name for one in judges.values() if one.kind == "person")})
+
+
+def _families(
+    judges: Mapping[str, Judge], candidates: Sequence[Candidate], said: Sequence[Sequence[str]]
+) -> tuple[tuple[str, ...], ...]:
+    specs = [*(one.spec for one in candidates), *(one.spec for one in judges.values())]
+    models = [spec.model.name for spec in specs if spec is not None]
+    there = dict.fromkeys([*models, *(one.name for one in candidates), *judges])
+    known = {name.casefold() for name in there}
+    for family in said:
+        if unknown := [name for name in family if name.casefold() not in known]:
+            raise SpecError(f"--family: no model or judge is named {unknown[0]!r}; there are: {', '.join(there)}")
+        if len(family) < 2:
+            raise SpecError(f"--family {family[0]}: a family has at least two names, separated by commas")
+    return tuple(map(tuple, said))

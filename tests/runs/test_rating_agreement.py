@@ -89,11 +89,12 @@ def test_what_a_rater_did_not_rate_is_missing_and_nothing_else(cli: Command, run
     assert (entry["items"], read["items"]) == ("all", "read")
     assert entry["n_missing"] == {"ann": 0, "bob": 0, "eve": 3}
     assert [pair["estimates"]["raw_agreement"]["n_items"] for pair in entry["pairs"]] == [5, 2, 2]
-    assert entry["together"]["raters"] == ["ann", "bob", "eve"]
+    assert [(group["who"], group["raters"]) for group in entry["groups"]] == [("imported", ["ann", "bob", "eve"])]
     shown = " ".join(cli("show", run).out.split())
     assert "choice: agreement on explanation" in shown
     assert "of 5 items without a label by: eve 3" in shown
-    assert "all 3" in shown
+    assert "all 3 imported" in shown
+    assert "Fleiss' kappa" in shown
     assert "kappa (quadratic)" in shown
 
 

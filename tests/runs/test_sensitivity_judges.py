@@ -106,7 +106,7 @@ def numbers(section: Mapping[str, Any]) -> set[str]:
     return {cell for cell in cells if re.fullmatch(r"(?:[-+\d.,()% ]|to|of)+", cell)}
 
 
-def test_the_same_judge_under_two_names_is_its_own_ceiling(
+def test_the_same_judge_under_two_names_shows_how_it_repeats_itself(
     cli: Command, bench: Bench, server: ModelServer, tmp_path: Path
 ) -> None:
     """Given a judge that says something else of one of three answers when asked again, then it agrees in two."""
@@ -114,13 +114,18 @@ def test_the_same_judge_under_two_names_is_its_own_ceiling(
     judge(cli, server, run, "first", "--only", "accuracy")
     bench.judges["judge-model"].verdicts = verdicts(Gout_1="correct")
     judge(cli, server, run, "second", "--only", "accuracy")
-    (row,) = report(cli, run)["self_consistency"]
+    found = report(cli, run)
+    (row,), (pooled,) = found["self_consistency"]["pairs"], found["self_consistency"]["pooled"]
     assert (row["how"], row["pair"]["raters"]) == ("same settings", ["first", "second"])
     assert row["pair"]["estimates"]["raw_agreement"]["value"] == pytest.approx(2 / 3)
-    assert any("Of one judge asked twice, first and second agree on 66.7 %" in s for s in report(cli, run)["summary"])
+    assert (pooled["judges"], pooled["n_outputs"], pooled["most_times"]) == (["first", "second"], 3, 2)
+    assert pooled["compared"]["estimates"]["raw_agreement"]["value"] == pytest.approx(2 / 3)
+    said = "Asked again under equal settings, first / second gives the same label in 66.7 %"
+    assert any(sentence.startswith(said) for sentence in found["summary"])
+    assert "ceiling" not in json.dumps(found) + cli("sensitivity", run).out
 
 
-def test_a_judge_of_the_same_output_in_two_epochs_is_its_own_ceiling(
+def test_a_judge_of_the_same_output_in_two_epochs_shows_how_it_repeats_itself(
     cli: Command, server: ModelServer, tmp_path: Path
 ) -> None:
     """Given a doctor that answers two of three cases alike in both epochs, then only these are compared."""
@@ -138,10 +143,15 @@ def test_a_judge_of_the_same_output_in_two_epochs_is_its_own_ceiling(
         assert ran.code == 0, ran.err
     judge(cli, server, run, "only", "--only", "accuracy")
     found = report(cli, run)
-    (row,) = found["self_consistency"]
+    (row,), (pooled,) = found["self_consistency"]["pairs"], found["self_consistency"]["pooled"]
     assert (row["how"], row["pair"]["raters"]) == ("epochs", ["only, epoch 1", "only, epoch 2"])
     raw = row["pair"]["estimates"]["raw_agreement"]
     assert (row["n_outputs"], raw["n_items"], raw["value"]) == (2, 2, 1)
+    assert (pooled["judges"], pooled["n_outputs"], pooled["compared"]["estimates"]["raw_agreement"]["value"]) == (
+        ["only"],
+        2,
+        1,
+    )
     assert found["differences"] == []
 
 
@@ -159,7 +169,7 @@ def test_preference_for_the_own_model_by_hand(cli: Command, bench: Bench, server
         judge(cli, server, run, "neutral", "--only", "accuracy", model="test-model")
     found = report(cli, own, other)
     (row,) = found["self_preference"]
-    assert (row["judge"], row["model"], row["others"], row["neutral"]) == ("self", "judge-model", ["neutral"], True)
+    assert (row["judge"], row["models"], row["others"], row["neutral"]) == ("self", ["judge-model"], ["neutral"], True)
     # own less other by the judge: 1, 0, 1; by the neutral one 1, -1, 0
     assert row["compared"]["means"] == [pytest.approx(2 / 3), pytest.approx(0)]
     assert row["compared"]["difference"] == pytest.approx(2 / 3)
@@ -177,7 +187,7 @@ def test_a_judge_with_other_settings_under_the_same_name_is_another(
     assert [one["name"] for one in found["judges"]] == ["j (a)", "j (b)", "j (c)"]
     same = report(cli, runs[0], runs[2])
     assert [one["name"] for one in same["judges"]] == ["j"]
-    assert list(same["ranks"][0]["ranked"]["ranks"]) == ["j"]
+    assert [row["judge"] for row in same["ranks"][0]["judges"]] == ["j"]
 
 
 def test_judges_of_one_name_in_folders_of_one_name_are_told_apart(
@@ -198,7 +208,7 @@ def test_judges_of_one_name_in_folders_of_one_name_are_told_apart(
     ]
     means = {row["judge"]: row["mean"] for row in found["scores"] if row["metric"] == "accuracy"}
     assert means == {"j (x/run)": pytest.approx(2 / 3), "j (y/run)": pytest.approx(1 / 3)}
-    assert all(entry["ranked"] is None for entry in found["ranks"])
+    assert all(entry["judges"] == entry["pairs"] == [] for entry in found["ranks"])
 
 
 def test_a_name_made_longer_is_not_that_of_another_judge(cli: Command, server: ModelServer, tmp_path: Path) -> None:
@@ -230,7 +240,7 @@ def test_panels_of_judges_with_other_settings_are_other_panels(
 
 def test_cases_that_a_metric_is_not_defined_for_are_in_no_count(cli: Command, tmp_path: Path) -> None:
     """Given four questions with a justification and some without, a model's grades of three of these four, as one has
-    no explanation, and a person's grade of one, then all counts are of the four."""
+    no explanation, and a person's grade of one, then counts are of the four, three of which the person did not rate."""
     run, file = caremedeval_run(tmp_path), tmp_path / "ann.csv"
     with ModelServer(grader, models=["judge-model"]) as server:
         judge(cli, server, run, "model")
@@ -240,13 +250,10 @@ def test_cases_that_a_metric_is_not_defined_for_are_in_no_count(cli: Command, tm
     found = report(cli, run, "--people", "ann")
     by_judge = {row["judge"]: row for row in found["scores"]}
     assert (by_judge["model"]["n_scored"], by_judge["model"]["n_unscored"]) == (3, 1)
-    assert (by_judge["ann"]["n_scored"], by_judge["ann"]["unscored"]) == (1, {"not_judged": 3})
-    assert by_judge["ann"]["bounds"] == [pytest.approx(0.5 / 4), pytest.approx(3.5 / 4)]
-    for row in found["scores"]:
-        own = cli("score", run, "--judge", row["judge"], "--json").json["settings"][0]["metrics"][row["metric"]]
-        assert {name: row[name] for name in own} == own
+    ann = by_judge["ann"]
+    assert (ann["n_scored"], ann["n_unscored"], ann["n_not_rated"], ann["bounds"]) == (1, 0, 3, [0.5, 0.5])
+    own = cli("score", run, "--judge", "model", "--json").json["settings"][0]["metrics"][ann["metric"]]
+    assert {name: by_judge["model"][name] for name in own} == own
     (row,) = found["differences"]
     assert (row["n_units"], row["n_one_only"], row["n_neither"]) == (1, {"model": 2, "ann": 0}, 1)
-    (gone,) = found["unscored"]
-    assert (gone["n_units"], gone["counts"]) == (4, {"model": 1, "ann": 3})
-    assert gone["compared"]["means"] == [1 / 4, 3 / 4]
+    assert found["unscored"] == [], "the one that both were asked about has a score by both"

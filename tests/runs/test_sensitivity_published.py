@@ -45,8 +45,9 @@ def test_two_judges_of_400_answers_agree_as_documented(cli: Command, tmp_path: P
     assert row["compared"]["means"] == [pytest.approx(sum(labels) / 400) for labels in said]
     assert row["flips"]["count"] == report["splits"]["n"] == sum(a != b for a, b in zip(*said, strict=True))
     printed = " ".join(cli("sensitivity", run).out.split())
-    assert f"{first} and {second} agree on 90.0 % of 400 labels of accuracy (Cohen's kappa 0.709" in printed
-    assert "90.0 % (" in printed
+    assert f"Among judges, {first} and {second} give the same label in 90.0 % (" in printed
+    assert "of 400 labels of accuracy: AC1" in printed
+    assert "Cohen's kappa 0.709 (" in printed
 
 
 def test_of_34_outputs_judged_twice_the_steps_compare_and_the_reference_does_not(cli: Command, tmp_path: Path) -> None:
