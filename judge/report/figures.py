@@ -384,3 +384,64 @@ def _unique(names: Sequence[str]) -> list[str]:
             free, number_ = f"{name}-{number_}", number_ + 1
         found.append(free)
     return found
+
+
+# -- differences -----------------------------------------------------------------------------------------------------
+
+
+def draw_differences(report: Mapping[str, Any], *, png: bool = False) -> list[Figure]:
+    """How far models are apart in each setting: paired differences with intervals about a line at 0.
+
+    Args:
+        report: as `judge.runs.comparing.compare_runs`.
+        png: also as PNG.
+    """
+    import matplotlib
+
+    with matplotlib.rc_context(_style()), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        drawn = [drawing for entry in report["settings"] for drawing in _of_tests(entry)]
+        names = _unique([_file_name(drawing.name) for drawing in drawn])
+        return [_finished(drawing, name, png=png) for drawing, name in zip(drawn, names, strict=True)]
+
+
+def _of_tests(entry: Mapping[str, Any]) -> Iterator[Drawing]:
+    """One figure for each range that metrics have."""
+    setting, known = entry["setting"], [test for test in entry["tests"] if test["difference"] is not None]
+    for limits in dict.fromkeys(test["range"] for test in known):
+        tests = [test for test in known if test["range"] == limits]
+        unit = f"share, {limits[0]:g} to {limits[1]:g}" if limits else "count per case"
+        caption = (
+            f"{setting}: the first model less the second, with 95 % intervals, on the cases that both have a score on "
+            f"(difference of means; {unit})."
+        )
+        hollow = " Hollow: no interval." if any(test["interval"] is None for test in tests) else ""
+        canvas = _differences(tests, unit)
+        yield Drawing(f"differences-{setting}-{unit}", setting, caption + hollow, canvas)
+
+
+def _differences(tests: Sequence[Mapping[str, Any]], unit: str) -> Canvas:
+    canvas = _canvas(len(tests))
+    axes = canvas.subplots()
+    for place, test in enumerate(tests):
+        known = test["interval"] is not None
+        if known:
+            axes.plot(test["interval"], (place, place), color=SERIES[0], linewidth=1.7, marker="|", markersize=6)
+        filled = SERIES[0] if known else "none"
+        axes.plot(test["difference"], place, color=SERIES[0], marker="o", markersize=4.6, markerfacecolor=filled)
+    axes.axvline(0.0, color=MUTED, linewidth=1.1, zorder=1)
+    axes.set_ylim(len(tests) - 0.4, -0.6)
+    _row_labels(axes, [f"{test['title']}{_BY}{' less '.join(test['models'])}" for test in tests])
+    axes.set_xlabel(f"difference of means ({unit})")
+    values = axes.secondary_yaxis("right")
+    values.set_yticks(range(len(tests)), [_difference(test) for test in tests], parse_math=False)
+    values.tick_params(length=0, pad=9)
+    values.spines["right"].set_visible(False)
+    return canvas
+
+
+def _difference(test: Mapping[str, Any]) -> str:
+    """The numbers of a row in words."""
+    ends = test["interval"]
+    shown = f" [{ends[0]:+.3f}, {ends[1]:+.3f}]" if ends else ""
+    return f"{test['difference']:+.3f}{shown}  n={test['n']}"

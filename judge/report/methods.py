@@ -14,7 +14,7 @@ from judge.benchmark import Benchmark
 from judge.report.tables import counted
 
 #: Libraries whose version may matter to a number or figure of the report.
-LIBRARIES = ("medjudge", "numpy", "matplotlib", "jinja2")
+LIBRARIES = ("medjudge", "numpy", "krippendorff", "matplotlib", "jinja2")
 
 #: Method of `judge.stats.intervals` -> how a paper says it.
 INTERVALS: Mapping[str, str] = {
@@ -48,7 +48,7 @@ def methods(benchmark: Benchmark, report: Mapping[str, Any], judges: Sequence[Ma
     parts = [_evaluated(benchmark, spec), _asked(spec), _others(spec), _options(spec), _data(report), _outcome(report)]
     return [
         " ".join(part for part in parts if part),
-        *(" ".join(_judge(facts)) for facts in judges),
+        *(" ".join(judged_by(facts)) for facts in judges),
         STATISTICS,
     ]
 
@@ -56,7 +56,7 @@ def methods(benchmark: Benchmark, report: Mapping[str, Any], judges: Sequence[Ma
 def _evaluated(benchmark: Benchmark, spec: Mapping[str, Any]) -> str:
     model, kind = spec["model"], spec["model"]["kind"]
     source = f"cases of {benchmark.title} (as published: {benchmark.about}; {benchmark.licence})"
-    settings = f"in {_listed('the setting', spec['settings'])}"
+    settings = f"in {listed('the setting', spec['settings'])}"
     if kind == "imported":
         return f"Outputs of {model['name']}, made elsewhere, were scored on {source}, {settings}."
     if kind == "human":
@@ -68,10 +68,10 @@ def _asked(spec: Mapping[str, Any]) -> str:
     if spec["model"]["kind"] in ("imported", "human"):
         return ""
     epochs = f"; each case was asked {spec['epochs']} times" if spec["epochs"] > 1 else ""
-    return f"It was asked with {_generation(spec['generation'])}{epochs}."
+    return f"It was asked with {generation_told(spec['generation'])}{epochs}."
 
 
-def _generation(generation: Mapping[str, Any]) -> str:
+def generation_told(generation: Mapping[str, Any]) -> str:
     """Temperature and reply length, which are always stated, and whatever else was sent."""
     temperature, most = generation["temperature"], generation["max_tokens"]
     parts = [
@@ -115,7 +115,12 @@ def _outcome(report: Mapping[str, Any]) -> str:
     return f"Of {total} units {sum(ended.values())} came to none that can be scored ({named})."
 
 
-def _judge(facts: Mapping[str, Any]) -> Iterator[str]:
+def judged_by(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences on who judged, and how.
+
+    Args:
+        facts: as `judge.runs.judged.shown_facts`.
+    """
     if "spec" not in facts:
         yield from _labels(facts)
         return
@@ -123,7 +128,7 @@ def _judge(facts: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"{facts['name']} judged {counted(facts['units'], 'unit')}: the model {spec['model']['name']} (asked as "
         f"{spec['model']['text']}), protocol {spec['protocol']}, structured output by {facts.get('mode', 'no call')}, "
-        f"with {_generation(spec['generation'])}."
+        f"with {generation_told(spec['generation'])}."
     )
     if facts.get("dropped"):
         yield f"It does not accept {', '.join(facts['dropped'])}, which therefore was not sent."
@@ -149,7 +154,7 @@ def _labels(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"They are from the file {facts['file']} (SHA-256 {facts['sha256']})."
 
 
-def _listed(noun: str, names: Sequence[str]) -> str:
+def listed(noun: str, names: Sequence[str]) -> str:
     return f"{noun} {names[0]}" if len(names) == 1 else f"{noun}s {', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -184,17 +189,23 @@ def manifest(
             role: model["text"] for role, model in [("doctor", spec["model"]), *spec["others"].items()]
         },
         "generation": spec["generation"],
-        "models as served": _served_rows(served),
-        "policies": spec["options"],
+        "models as served": served_rows(served),
+        "policies": policies(spec),
         "prompts, SHA-256": spec["prompts"],
-        **{f"judge {report['judge']['name']}": _judge_rows(report["judge"]) for report in reports[1:]},
+        **{f"judge {report['judge']['name']}": judge_rows(report["judge"]) for report in reports[1:]},
         "signatures": dict(_signatures(reports)),
         "software of the run": facts.get("versions", {}),
         "software of this report": software(),
     }
 
 
-def _served_rows(served: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def policies(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a run; a role that a model has is that model."""
+    roles = {role.replace("_", "-"): model["text"] for role, model in spec["others"].items()}
+    return {name: roles.get(name) if value is None else value for name, value in spec["options"].items()}
+
+
+def served_rows(served: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     rows: dict[str, list[str]] = {}
     for row in served:
         fingerprint = f", fingerprint {row['fingerprint']}" if row["fingerprint"] else ", no fingerprint"
@@ -203,7 +214,7 @@ def _served_rows(served: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {key: "; ".join(values) for key, values in rows.items()}
 
 
-def _judge_rows(facts: Mapping[str, Any]) -> dict[str, Any]:
+def judge_rows(facts: Mapping[str, Any]) -> dict[str, Any]:
     """A judge's facts without what changes while it judges."""
     left_out = {"name", "units", "cost", "splitters", "protocol"}
     return {key: value for key, value in facts.items() if key not in left_out}
@@ -223,10 +234,27 @@ def _signatures(reports: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str
                     yield f"{setting['setting']}, {row['title']}{by}", row["signature"]
 
 
-def software() -> dict[str, str]:
+def flat(rows: Mapping[str, Any], place: str = "") -> list[tuple[str, str]]:
+    """Key and value of a section of a manifest, nested keys joined; what is not set is left out."""
+    found: list[tuple[str, str]] = []
+    for key, value in rows.items():
+        if isinstance(value, Mapping):
+            found += flat(value, f"{place}{_words(key)} ")
+        elif value not in (None, "", []):
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            found.append((f"{place}{_words(key)}", shown))
+    return found
+
+
+def _words(key: str) -> str:
+    """A name of ours in words; names of files and prompts as they are."""
+    return key.replace("_", " ") if key.isidentifier() else key
+
+
+def software(libraries: Sequence[str] = LIBRARIES) -> dict[str, str]:
     """Versions of what makes the report, and the commit of medjudge where it runs from a checkout."""
     found = {"python": platform.python_version()}
-    found |= {name: importlib.metadata.version(name) for name in LIBRARIES}
+    found |= {name: importlib.metadata.version(name) for name in libraries}
     return found | ({"commit": commit} if (commit := _commit()) else {})
 
 

@@ -5,25 +5,24 @@ P values are corrected for the number of tests in a setting, all metrics and pai
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
-from judge.benchmark import Benchmark, Case
+from judge.benchmark import Benchmark
 from judge.errors import RunError
-from judge.metrics.signature import Metric
-from judge.outcome import Outcome, Scored
 from judge.runs.paneling import outdated
-from judge.runs.scoring import Scorer, metric_summary, score_units, scorer_of
-from judge.runs.store import StoredUnit, benchmark_of
+from judge.runs.scoring import metric_summary, score_units, scorer_of
+from judge.runs.sides import NOT_ASKED, Side
+from judge.runs.store import benchmark_of
 from judge.sensitivity import over_cases
 from judge.sensitivity.material import check_same_data, model_names, opened, same_judge
 from judge.sensitivity.settings import differing
-from judge.settings import JudgeSpec, RunSpec, differences_between
-from judge.stats import detectable_difference, holm, paired
+from judge.settings import JudgeSpec, differences_between
+from judge.stats import Detectable, clusters_needed, detectable_difference, few_clusters, holm, paired
 
 #: Of the draws for intervals and p values, and how many.
 SEED, RESAMPLES = 20251201, 5000
@@ -35,53 +34,20 @@ _NOT_TOLD = ("model.", "settings ", "data_hash ", "limit ", "cases ", "prompts."
 _HOW = "score all runs in the same way"
 
 
-@dataclass(frozen=True)
-class Side:
-    """One run.
-
-    Attributes:
-        scores: unit key -> metric -> outcome.
-        judges: what the run knows of all its judges.
-        outdated: whether the judge is a panel whose judges have said something else since.
-    """
-
-    name: str
-    folder: Path
-    spec: RunSpec
-    scorer: Scorer
-    cases: Mapping[str, Case]
-    units: tuple[StoredUnit, ...]
-    scores: Mapping[str, Mapping[str, Outcome]]
-    judges: Mapping[str, Mapping[str, Any]]
-    outdated: bool
-
-    def within(self, setting: str) -> list[StoredUnit]:
-        """The units of a setting."""
-        return [stored for stored in self.units if stored.unit.setting == setting]
-
-    def metrics(self, setting: str) -> dict[str, Metric]:
-        """Name -> metric, signed."""
-        return {metric.name: metric for metric in self.scorer.metrics_in(setting)}
-
-    def given(self, setting: str, metric: str) -> dict[str, float | None]:
-        """Case id -> mean of its scored epochs, None without any; cases that a metric is not about are not there."""
-        found: dict[str, list[float]] = {}
-        for stored in self.within(setting):
-            outcome = self.scores[stored.unit.key].get(metric)
-            if outcome is not None:
-                values = found.setdefault(stored.unit.case, [])
-                values += [outcome.value] if isinstance(outcome, Scored) else []
-        return {case: fmean(values) if values else None for case, values in found.items()}
-
-
 def compare_runs(
-    folders: Sequence[Path], judge: str | None, wanted: Sequence[str], *, force: bool = False
+    folders: Sequence[Path],
+    judge: str | None,
+    wanted: Sequence[str],
+    *,
+    detect: float | None = None,
+    force: bool = False,
 ) -> dict[str, Any]:
     """Models on the same cases, as plain data.
 
     Args:
         judge: by whose judgements the judged metrics are; None leaves them out.
         wanted: names of metrics; empty for all.
+        detect: a difference, above 0; also tell how many cases it would take to find it.
         force: compare metrics whose signatures differ, other data and another judge of the same name too.
 
     Raises:
@@ -96,7 +62,7 @@ def compare_runs(
         raise RunError(f"the runs have no setting in common ({told}), and settings are never compared with each other")
     refused = {} if force else {setting: _other_signatures(sides, setting) for setting in settings}
     _check_wanted(sides, settings, wanted)
-    compared = [_setting(sides, setting, wanted, refused.get(setting, {})) for setting in settings]
+    compared = [_setting(sides, setting, wanted, refused.get(setting, {}), detect) for setting in settings]
     if not any(entry["tests"] for entry in compared):
         why = next(
             (why for of_setting in refused.values() for why in of_setting.values()), "no metric is in all of them"
@@ -106,6 +72,9 @@ def compare_runs(
         "benchmark": benchmark.name,
         "title": benchmark.title,
         "judge": judge,
+        "seed": SEED,
+        "resamples": RESAMPLES,
+        "detect": detect,
         "models": [{"model": side.name, "folder": str(side.folder), "n_units": len(side.units)} for side in sides],
         "settings": compared,
         "not_comparable": [f"{setting}: {why}" for setting, of in refused.items() for why in of.values()],
@@ -225,35 +194,39 @@ def _notes(sides: Sequence[Side]) -> list[str]:
 # -- one setting -------------------------------------------------------------------------------------------------------
 
 
-def _setting(sides: Sequence[Side], setting: str, wanted: Sequence[str], refused: Mapping[str, str]) -> dict[str, Any]:
+def _setting(
+    sides: Sequence[Side], setting: str, wanted: Sequence[str], refused: Mapping[str, str], detect: float | None
+) -> dict[str, Any]:
     names = [
         name
         for name, gone in _lacking(sides, setting).items()
         if not gone and name not in refused and (not wanted or name in wanted)
     ]
-    tests = [test for name in names for test in _tests(sides, setting, name)]
+    tests = [test for name in names for test in _tests(sides, setting, name, detect)]
     adjusted = holm([test["p"] for test in tests])
     for test, p in zip(tests, adjusted.adjusted, strict=True):
         test["p_holm"] = p
     return {
         "setting": setting,
-        "means": [
-            {"model": side.name, **asdict(metric_summary(side.metrics(setting)[name], side.cases, _units(side, setting),
-                                                         side.scores))}
-            for name in names
-            for side in sides
-        ],
+        "means": [_mean(side, setting, name) for name in names for side in sides],
         "tests": tests,
         "n_tests": adjusted.n,
         "unscored": [row for name in names for row in _unscored(sides, setting, name)],
-    }  # fmt: skip
+    }
 
 
-def _units(side: Side, setting: str) -> list[Any]:
-    return [stored.unit for stored in side.within(setting)]
+def _mean(side: Side, setting: str, name: str) -> dict[str, Any]:
+    units = [stored.unit for stored in side.within(setting)]
+    found = metric_summary(side.metrics(setting)[name], side.cases, units, side.scores)
+    unasked = sum(count for reason, count in found.unscored.items() if reason in NOT_ASKED)
+    return {"model": side.name, **asdict(found), "n_not_asked": unasked, "note": _few(found.n_clusters)}
 
 
-def _tests(sides: Sequence[Side], setting: str, name: str) -> Iterator[dict[str, Any]]:
+def _few(n_clusters: int) -> str:
+    return few_clusters(n_clusters) if n_clusters > 1 else ""
+
+
+def _tests(sides: Sequence[Side], setting: str, name: str, detect: float | None) -> Iterator[dict[str, Any]]:
     """Every pair of models by one metric; nothing where neither has any score."""
     metric = sides[0].metrics(setting)[name]
     for a, b in combinations(sides, 2):
@@ -269,14 +242,38 @@ def _tests(sides: Sequence[Side], setting: str, name: str) -> Iterator[dict[str,
             "metric": name,
             "title": metric.title,
             "signature": metric.signature,
+            "range": metric.range,
             **asdict(found),
-            "n_either_lacks": len(given[a.name].keys() | given[b.name].keys()) - found.n,
+            **_without_score((a, b), setting, name, given),
             "detectable": asdict(least),
+            "needed": None if detect is None else _needed(detect, least),
         }
 
 
+def _without_score(
+    pair: tuple[Side, Side], setting: str, name: str, given: Mapping[str, Mapping[str, float | None]]
+) -> dict[str, Any]:
+    """Cases that both were asked; and model -> cases that it left unscored, or was not asked while the other was."""
+    first, second = (given[side.name] for side in pair)
+    gone = {pair[0].name: second.keys() - first.keys(), pair[1].name: first.keys() - second.keys()}
+    return {
+        "n_both_asked": len(first.keys() & second.keys()),
+        "n_unscored": {side.name: sum(value is None for value in given[side.name].values()) for side in pair},
+        "n_not_asked": {side.name: side.not_asked(setting, name, gone[side.name]) for side in pair},
+    }
+
+
+def _needed(difference: float, found: Detectable) -> dict[str, Any]:
+    """How many clusters, and cases in clusters of such a size, it takes to find a difference."""
+    told = {"difference": difference, "power": found.power, "alpha": found.alpha, "reason": found.reason}
+    if found.sd is None:
+        return {**told, "n_clusters": None, "n_cases": None}
+    clusters = clusters_needed(difference, found.sd, power=found.power, alpha=found.alpha)
+    return {**told, "n_clusters": clusters, "n_cases": math.ceil(clusters * found.n / found.n_clusters)}
+
+
 def _unscored(sides: Sequence[Side], setting: str, name: str) -> Iterator[dict[str, Any]]:
-    """Pairs of models of which one left cases unscored that both were given, compared over these."""
+    """Pairs of models of which one left cases unscored that both were asked, compared over these."""
     title = sides[0].metrics(setting)[name].title
     for a, b in combinations(sides, 2):
         given = [side.given(setting, name) for side in (a, b)]

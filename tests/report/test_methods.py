@@ -11,7 +11,7 @@ import pytest
 
 from graphs.medrbench import BENCHMARK
 from judge.report.document import Document
-from judge.report.methods import INTERVALS, methods
+from judge.report.methods import INTERVALS, flat, methods, policies
 from judge.report.served import served_models
 from judge.runs.store import open_run
 from judge.stats.intervals import Method
@@ -108,11 +108,24 @@ def test_the_manifest_holds_hashes_signatures_policies_and_versions(demo_documen
     assert manifest["run"][f"file {file.name}, SHA-256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     assert manifest["prompts, SHA-256"]["doctor.oracle.v1"] == hash_of("doctor.oracle.v1")
     assert manifest["policies"]["on-loop"] == "record"
+    assert manifest["policies"]["examiner"] == "http://127.0.0.1:8000/v1#synthetic-examiner"
     assert manifest["signatures"]["free_turn, Looped"].startswith("looped|")
     assert "protocol:batched" in manifest["signatures"][f"oracle, Completeness, {JUDGE}"]
     assert f"oracle, Exact answer, {JUDGE}" not in manifest["signatures"]  # no judge's
     assert manifest["software of the run"]["langgraph"]
-    assert {"medjudge", "numpy", "matplotlib", "python"} <= manifest["software of this report"].keys()
+    assert {"medjudge", "numpy", "krippendorff", "matplotlib", "python"} <= manifest["software of this report"].keys()
+
+
+def test_a_role_without_a_model_has_none_among_the_policies() -> None:
+    options = {"examiner": "records", "loop-judge": None, "max-turns": 5}
+    spec = {"options": options, "others": {"loop_judge": {"text": "openai:judge"}}}
+    assert policies(spec) == {"examiner": "records", "loop-judge": "openai:judge", "max-turns": 5}
+    assert policies({"options": options, "others": {}})["loop-judge"] is None
+
+
+def test_names_of_files_stand_in_a_manifest_as_they_are() -> None:
+    rows = {"data_hash": "0a", "file my_cases.json, SHA-256": "1b", "prompts": {"a_b.v1": "2c"}, "limit": None}
+    assert flat(rows) == [("data hash", "0a"), ("file my_cases.json, SHA-256", "1b"), ("prompts a_b.v1", "2c")]
 
 
 def test_models_and_fingerprints_are_those_that_servers_report(demo: Path) -> None:
