@@ -85,6 +85,25 @@ class Run:
         with self._source(judge) as source:
             return score_run(source.store, source.benchmark, judge)
 
+    def metrics(self, judge: str | None = None) -> pd.DataFrame:
+        """The report's means: one row for each setting, judge, metric and group that the report has one for.
+
+        Columns: run, benchmark, model, state, setting, judge, part, breakdown, group, metric, title, signature
+        (string), mean, se, ci95_low, ci95_high, bound_low, bound_high, maximum (Float64), n_scored, n_unscored,
+        n_cases, n_clusters, n_empty (Int64), unscored (object: reason -> units).
+
+        ``part`` is ``mean`` over scored cases, ``summary`` (means of group means), ``aside`` or ``group``.
+
+        Args:
+            judge: also the metrics that rest on this judge's judgements.
+
+        Raises:
+            RunError: the run has no judge of this name.
+        """
+        from judge.exports.tables import METRICS
+
+        return self._frame(METRICS, judge)
+
     def scores(self, judge: str | None = None) -> pd.DataFrame:
         """One row for each unit and metric, in the order of the run.
 

@@ -78,6 +78,18 @@ def test_means_over_the_table_are_those_of_the_report(demo_run: Run) -> None:
     assert means(demo_run.scores()) == reported(demo_run.report())
 
 
+def test_the_means_of_the_report_are_a_table_with_their_intervals(demo_run: Run) -> None:
+    table = demo_run.metrics()
+    assert str(table["mean"].dtype) == "Float64"
+    shown = table[table["part"] == "mean"].set_index(["setting", "metric"])
+    for setting in demo_run.report()["settings"]:
+        for name, metric in setting["metrics"].items():
+            row = shown.loc[setting["setting"], name]
+            assert row["mean"] == metric["mean"]
+            assert (row["ci95_low"], row["ci95_high"]) == tuple(metric["interval"])
+            assert row["n_scored"] == metric["n_scored"]
+
+
 def test_a_judge_s_scores_are_those_of_its_report(judged_run: Run) -> None:
     assert list(judged_run.judges) == ["one", "two"]
     for name in judged_run.judges:

@@ -50,8 +50,9 @@ def _annotate(
 
 
 def _check(rater: str, sample: int | None, by: str | None, ways: list[tuple[str, object]]) -> None:
-    if not rater.strip() or rater != rater.strip() or not rater.isprintable():
-        raise SpecError(f"--rater {rater!r} cannot be a name")
+    from judge.runs.judge_names import check_judge_name
+
+    check_judge_name("--rater", rater)
     if by is not None and sample is None:
         raise SpecError("--by goes with --sample N: of each of its groups N cases are taken")
     if len(given := [name for name, value in ways if value is not None]) > 1:

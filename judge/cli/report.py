@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judge.cli.groups import DIRECTORY, json_option, prices_option, print_json
+from judge.cli.sensitivity import names
 from judge.errors import SpecError
 
 if TYPE_CHECKING:
+    from judge.report.corrections import Labelled
     from judge.report.document import Document, Wanted
 
 #: Megabytes of the cases' texts unless the user says otherwise.
@@ -21,6 +23,7 @@ MEGABYTES = 24
 def _report(
     run_dir: Path,
     judges: tuple[str, ...],
+    people: str | None,
     html: Path | None,
     figures: Path | None,
     cutoff: datetime | None,
@@ -34,7 +37,7 @@ def _report(
     if html is None and figures is None and not as_json:
         raise SpecError("nothing to make; give --html FILE, --figures DIR or --json")
     wanted = Wanted(judges, _day(cutoff), read_prices(prices) if prices else None, megabytes * 1_000_000)
-    document = _document(run_dir, wanted)
+    document = _document(run_dir, wanted, names("--people", people))
     written = _written(document, html, figures)
     if as_json:
         print_json({**document.facts, "files": written})
@@ -52,27 +55,36 @@ def _day(cutoff: datetime | None) -> date | None:
     return cutoff.date() if cutoff is not None else None
 
 
-def _document(run_dir: Path, wanted: Wanted) -> Document:
+def _document(run_dir: Path, wanted: Wanted, people: tuple[str, ...]) -> Document:
     from judge.report.document import build_document
     from judge.runs.store import benchmark_of, open_run
 
     store = open_run(run_dir, write=False)
     try:
         judges = [name for name in store.judging.judges() if not wanted.judges or name in wanted.judges]
-        moved = _sensitivity(run_dir, tuple(judges)) if len(judges) > 1 else None
-        return build_document(store, benchmark_of(store), wanted, sensitivity=moved)
+        if len(judges) < 2 and not people:
+            return build_document(store, benchmark_of(store), wanted)
+        moved, labelled = _sensitivity(run_dir, tuple(judges), people)
+        return build_document(store, benchmark_of(store), wanted, sensitivity=moved, labelled=labelled)
     finally:
         store.close()
 
 
-def _sensitivity(run_dir: Path, judges: tuple[str, ...]) -> dict[str, Any]:
-    """How much of the results is the judge, where there are several."""
+def _sensitivity(
+    run_dir: Path, judges: tuple[str, ...], people: tuple[str, ...]
+) -> tuple[dict[str, Any] | None, Labelled]:
+    """How much of the results is the judge, where there are several, and what people's labels say."""
+    from judge.report.corrections import Labelled
     from judge.report.sensitivity_summary import summary
     from judge.report.sensitivity_tables import section
+    from judge.report.statistics_told import moved_by_judges
     from judge.sensitivity import load, sensitivity
 
-    found = sensitivity(load((run_dir,), judges, (), force=False))
-    return section(found, summary(found))
+    found = sensitivity(load((run_dir,), judges, people, force=False))
+    persons = tuple(judge["name"] for judge in found["judges"] if judge["kind"] == "person")
+    told = {"methods": moved_by_judges(found)}
+    shown = section(found, summary(found)) | told if len(judges) > 1 else None
+    return shown, Labelled(persons, found["people"])
 
 
 def _written(document: Document, html: Path | None, folder: Path | None) -> list[str]:
@@ -99,6 +111,7 @@ report = click.Command(
         click.Argument(["run_dir"], type=DIRECTORY),
         click.Option(["--judge", "judges"], multiple=True, metavar="NAME",
                      help="Only by this judge's judgements; may be given several times.  [default: all judges]"),
+        click.Option(["--people"], metavar="A,B", help="Imported labels that are people's."),
         click.Option(["--html"], type=_FILE, metavar="FILE", help="One file that needs no network."),
         click.Option(["--figures"], type=DIRECTORY, metavar="DIR", help="Each figure as PNG and SVG."),
         click.Option(["--cutoff"], type=click.DateTime(["%Y-%m-%d"]), metavar="YYYY-MM-DD",

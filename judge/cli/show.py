@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from judge.benchmark import Benchmark
     from judge.judgements import UnitJudgements
     from judge.outcome import Outcome
+    from judge.runs.scoring import ScoredRun
     from judge.runs.store import RunStore
 
 
@@ -24,7 +25,7 @@ def _show(run_dir: Path, case_id: str | None, judge: str | None, prices: Path | 
     from judge.report.prices import cost_of, read_prices
     from judge.report.tables import print_report
     from judge.runs.rating_agreement import rating_agreement
-    from judge.runs.scoring import score_run
+    from judge.runs.scoring import scored_run
     from judge.runs.store import benchmark_of, open_run
 
     if case_id is not None and prices is not None:
@@ -34,14 +35,13 @@ def _show(run_dir: Path, case_id: str | None, judge: str | None, prices: Path | 
     try:
         benchmark = benchmark_of(store)
         if case_id is None:
-            report, agreed = score_run(store, benchmark, judge), rating_agreement(store, benchmark)
-            cost = cost_of(report["tokens"], priced) if priced else None
+            scored, agreed = scored_run(store, benchmark, judge), rating_agreement(store, benchmark)
+            cost = cost_of(scored.report["tokens"], priced) if priced else None
             if as_json:
                 facts = cost.facts() if cost else None
-                units = _units(store, benchmark, judge)
-                print_json(report | {"cost": facts, "agreement": agreed, "units": units})
+                print_json(scored.report | {"cost": facts, "agreement": agreed, "units": _units(scored)})
             else:
-                print_report(report, breakdowns=True, cost=cost)
+                print_report(scored.report, breakdowns=True, cost=cost)
                 print_agreement(agreed)
         else:
             entries = _case(store, benchmark, case_id, judge)
@@ -50,12 +50,8 @@ def _show(run_dir: Path, case_id: str | None, judge: str | None, prices: Path | 
         store.close()
 
 
-def _units(store: RunStore, benchmark: Benchmark, judge: str | None) -> list[dict[str, Any]]:
+def _units(scored: ScoredRun) -> list[dict[str, Any]]:
     """Every unit in short, with its scores."""
-    from judge.runs.scoring import score_units, scorer_of
-
-    units = store.units()
-    scores = score_units(scorer_of(store, benchmark, judge), store.cases(), units)
     return [
         {
             "case": stored.unit.case,
@@ -63,9 +59,9 @@ def _units(store: RunStore, benchmark: Benchmark, judge: str | None) -> list[dic
             "epoch": stored.unit.epoch,
             "status": stored.status,
             "flags": list(stored.flags),
-            "scores": _plain(scores[stored.unit.key]),
+            "scores": _plain(scored.scores[stored.unit.key]),
         }
-        for stored in units
+        for stored in scored.units
     ]
 
 

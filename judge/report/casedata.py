@@ -58,7 +58,8 @@ class Material:
         said: judge -> unit key -> what it said.
         scores: judge, empty for none -> unit key -> metric -> outcome.
         columns: the scores that are shown.
-        deciding: those of the columns of which a 0 means that the answer is wrong.
+        deciding: those of the columns of which a 0 means that the answer is wrong; empty where none does.
+        leading: those whose values stand beside a unit in the list.
         sides: case -> on which side of a cut-off it is; empty without one.
     """
 
@@ -69,6 +70,7 @@ class Material:
     scores: Mapping[str, Mapping[str, Mapping[str, Outcome]]]
     columns: Sequence[Column]
     deciding: Sequence[Column]
+    leading: Sequence[Column]
     sides: Mapping[str, str]
 
 
@@ -84,10 +86,15 @@ def browsed(material: Material, *, budget: int = BUDGET) -> Browsed:
     cut = [_cut(detail, limit) for detail in details]
     n_cut = sum(before != after for before, after in zip(details, cut, strict=True))
     numbers, pages = _paged([script_json(detail) for detail in cut])
-    rows = [_row(material, stored, page) for stored, page in zip(material.units, numbers, strict=True)]
+    expected = _expected(material)
+    rows = [
+        _row(material, stored, page, expected[stored.unit.setting])
+        for stored, page in zip(material.units, numbers, strict=True)
+    ]
     index = {
         "columns": [asdict(column) for column in material.columns],
         "deciding": [place for place, column in enumerate(material.columns) if column in material.deciding],
+        "leading": [place for place, column in enumerate(material.columns) if column in material.leading],
         "units": rows,
     }
     return Browsed(inert(index), tuple(pages), limit if n_cut else None, n_cut)
@@ -107,7 +114,23 @@ def fitting(sizes: Sequence[int], budget: int, most: int) -> int:
 # -- one unit --------------------------------------------------------------------------------------------------------
 
 
-def _row(material: Material, stored: StoredUnit, page: tuple[int, int]) -> dict[str, Any]:
+def _expected(material: Material) -> dict[str, list[Column]]:
+    """Setting -> the scores without which a unit is unscored: those that any of its units has, or all if none has."""
+    keys: dict[str, list[str]] = {}
+    for stored in material.units:
+        keys.setdefault(stored.unit.setting, []).append(stored.unit.key)
+    found = {}
+    for setting, of_setting in keys.items():
+        there = [
+            column
+            for column in material.columns
+            if any(isinstance(material.scores[column.judge][key].get(column.metric), Scored) for key in of_setting)
+        ]
+        found[setting] = there or list(material.columns)
+    return found
+
+
+def _row(material: Material, stored: StoredUnit, page: tuple[int, int], expected: Sequence[Column]) -> dict[str, Any]:
     unit = stored.unit
     return {
         "case": unit.case,
@@ -115,7 +138,7 @@ def _row(material: Material, stored: StoredUnit, page: tuple[int, int]) -> dict[
         "epoch": unit.epoch,
         "status": "not_run" if stored.status == PENDING else stored.status,
         "flags": list(stored.flags),
-        "marks": list(_marks(material, stored)),
+        "marks": list(_marks(material, stored, expected)),
         "scores": [_score(material.scores[c.judge][unit.key].get(c.metric)) for c in material.columns],
         "page": list(page),
     }
@@ -128,12 +151,12 @@ def _score(outcome: Outcome | None) -> float | str | None:
     return round(outcome.value, 6) if isinstance(outcome, Scored) else outcome.reason
 
 
-def _marks(material: Material, stored: StoredUnit) -> Iterator[str]:
+def _marks(material: Material, stored: StoredUnit, expected: Sequence[Column]) -> Iterator[str]:
     key = stored.unit.key
     decided = [material.scores[column.judge][key].get(column.metric) for column in material.deciding]
     if any(isinstance(outcome, Scored) and outcome.value == 0 for outcome in decided):
         yield "wrong"
-    shown = (_score(material.scores[column.judge][key].get(column.metric)) for column in material.columns)
+    shown = (_score(material.scores[column.judge][key].get(column.metric)) for column in expected)
     if any(isinstance(score, str) and score != "not_judged" for score in shown):
         yield "unscored"
     if disagreements({judge: of[key] for judge, of in material.said.items() if key in of}):

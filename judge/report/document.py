@@ -13,13 +13,15 @@ from judge.errors import RunError
 from judge.judgements import UnitJudgements
 from judge.outcome import Outcome
 from judge.report.casedata import BUDGET, Browsed, Column, Material, browsed
+from judge.report.corrections import Key, Labelled, correction_of, people_facts
 from judge.report.cutoff import SIDES, by_side, sides
+from judge.report.headlines import deciding, headlines, leading
 from judge.report.inert import inert
 from judge.report.methods import manifest, methods
 from judge.report.prices import Prices, cost_of
 from judge.report.served import served_models
 from judge.report.tables import heading, judge_cost, unjudged
-from judge.runs.judge_comparison import Refused, other_texts, refusals
+from judge.runs.comparable import Refused, other_texts, refusals
 from judge.runs.scoring import Scorer, report_of, score_units, scorer_of, summarise
 from judge.runs.store import RunStore, StoredUnit
 
@@ -29,9 +31,6 @@ SECTIONS: Mapping[str, str] = {
     "metrics": "means over scored cases",
     "asides": "apart from all other numbers",
 }
-
-#: The judged metric that says whether an answer is right; without it, a benchmark's headline says so.
-ACCURACY = "accuracy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +74,18 @@ class Document:
 
 
 def build_document(
-    store: RunStore, benchmark: Benchmark, wanted: Wanted, *, sensitivity: Mapping[str, Any] | None = None
+    store: RunStore,
+    benchmark: Benchmark,
+    wanted: Wanted,
+    *,
+    sensitivity: Mapping[str, Any] | None = None,
+    labelled: Labelled | None = None,
 ) -> Document:
     """Score a run by its judges and gather what a report shows; writes nothing.
 
     Args:
         sensitivity: as `judge.report.sensitivity.sensitivity_section` takes it.
+        labelled: people's labels; they correct the means of the other judges.
 
     Raises:
         RunError: the run has no judge of a name.
@@ -90,22 +95,29 @@ def build_document(
     found = sides(benchmark, cases, wanted.cutoff) if wanted.cutoff else {}
     views = [_view(store, benchmark, name, cases, units) for name in ("", *_judges(store, wanted.judges))]
     settings = [_setting(views, position) for position in range(len(views[0].report["settings"]))]
+    _correct(settings, labelled or Labelled())
     said = {view.judge: view.scorer.said for view in views if view.judge}
+    scores = {view.judge: view.scores for view in views}
     columns = [Column(row["judge"], row["metric"], row["title"]) for row in _columns(settings)]
-    deciding = _deciding(columns, settings)
+    decided = deciding(columns, scores)
     material = Material(
-        benchmark, cases, units, said, {view.judge: view.scores for view in views}, columns, deciding, found
+        benchmark, cases, units, said, scores, columns, decided, leading(columns, decided, scores), found
     )
     facts = {
         **_head(store, benchmark, views),
+        "headlines": headlines(settings, decided, units, scores),
         "settings": settings,
+        "people": people_facts(labelled or Labelled(), store.judging.judges(), list(said)),
         "not_comparable": [_refused(one) for one in _refusals(store, said)],
         "cutoff": _cutoff(views, cases, units, found, wanted.cutoff),
         "cost": cost_of(views[0].report["tokens"], wanted.prices).facts() if wanted.prices else None,
         "served": (served := served_models(store)),
-        "methods": methods(benchmark, views[0].report, [view.report["judge"] for view in views[1:]]),
+        "methods": [
+            *methods(benchmark, views[0].report, [view.report["judge"] for view in views[1:]]),
+            *(sensitivity["methods"] if sensitivity else ()),
+        ],
         "manifest": manifest(benchmark, [view.report for view in views], served),
-        "deciding": [asdict(column) for column in deciding],
+        "deciding": [asdict(column) for column in decided],
         "sensitivity": sensitivity,
     }
     cases_shown = browsed(material, budget=wanted.budget)
@@ -187,7 +199,26 @@ def _setting(views: Sequence[View], position: int) -> dict[str, Any]:
         ],
         "flags": own["flags"],
         "blocks": [_block(view, view.report["settings"][position], own) for view in views],
+        "epochs": [
+            {"judge": view.judge, **row}
+            for view in views
+            for row in view.report["settings"][position]["epochs"]
+            if not view.judge or row["metric"] not in own["metrics"]
+        ],
     }
+
+
+def _correct(settings: Sequence[Mapping[str, Any]], labelled: Labelled) -> None:
+    """Put what people's labels make of it beside every judged mean."""
+    rows: dict[Key, dict[str, Any]] = {
+        (setting["setting"], row["metric"], row["judge"]): row
+        for setting in settings
+        for block in setting["blocks"]
+        for row in block["tables"]["metrics"]
+    }
+    values = {key: row["n_scored"] for key, row in rows.items()}
+    for key, row in rows.items():
+        row["corrected"] = correction_of(key, labelled, values)
 
 
 def _block(view: View, setting: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -244,27 +275,15 @@ def _breakdown(
 
 
 def _columns(settings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Every score that a unit may have, once, in report order."""
+    """Every score that a unit may have, once, judge by judge and in report order."""
     rows = {
         (row["judge"], row["metric"]): row
         for setting in settings
         for block in setting["blocks"]
         for row in block["tables"]["metrics"]
     }
-    return [row for _, row in sorted(rows.items(), key=lambda item: item[0][0] != "")]
-
-
-def _deciding(columns: Sequence[Column], settings: Sequence[Mapping[str, Any]]) -> list[Column]:
-    """What says whether an answer is right: judges, where any has judged it, else the benchmark's own headline."""
-    judged = [column for column in columns if column.judge and column.metric == ACCURACY]
-    scored = {
-        row["judge"]
-        for setting in settings
-        for block in setting["blocks"]
-        for row in block["tables"]["metrics"]
-        if row["metric"] == ACCURACY and row["n_scored"]
-    }
-    return [column for column in judged if column.judge in scored] or list(columns[:1])
+    judges = list(dict.fromkeys(["", *(judge for judge, _ in rows)]))
+    return [row for _, row in sorted(rows.items(), key=lambda item: judges.index(item[0][0]))]
 
 
 # -- before and after ------------------------------------------------------------------------------------------------

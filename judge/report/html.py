@@ -12,11 +12,10 @@ from judge.errors import RunError
 from judge.report.document import SECTIONS, Document
 from judge.report.figures import Figure, themed
 from judge.report.inert import script_json
+from judge.report.methods import flat
 from judge.report.sensitivity import sensitivity_section
 from judge.report.tables import money, number, span
-
-#: Of each judge that does not say whether answers are right.
-_MOST_TILES = 3
+from judge.stats import REASONS
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -33,11 +32,11 @@ def render(document: Document, figures: Sequence[Figure]) -> str:
         facts=facts,
         cases=document.cases,
         sections=SECTIONS,
+        reason_words=REASONS,
         refused={one["metric"] for one in facts["not_comparable"]},
-        tiles=tiles(facts),
         breakdowns=_breakdowns,
         corpus=_corpus(facts),
-        manifest={title: _rows(rows) for title, rows in facts["manifest"].items()},
+        manifest={title: flat(rows) for title, rows in facts["manifest"].items()},
         sensitivity=sensitivity_section(facts["sensitivity"]),
         figures=[{"place": f.place, "caption": f.caption, "grouped": f.grouped, "svg": themed(f)} for f in figures],
         style=_read("report.css"),
@@ -63,25 +62,6 @@ def write_html(text: str, path: Path) -> None:
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def tiles(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The numbers at the top: for each setting what says how many answers are right, or the benchmark's headline."""
-    return [
-        {"setting": setting["setting"], "row": row}
-        for setting in facts["settings"]
-        for row in _headlines(setting, facts["deciding"])
-    ]
-
-
-def _headlines(setting: Mapping[str, Any], deciding: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    own, *judged = [block["tables"] for block in setting["blocks"]]
-    rows = [row for tables in judged for row in tables["metrics"]]
-    names = {(column["judge"], column["metric"]) for column in deciding}
-    if found := [row for row in rows if (row["judge"], row["metric"]) in names]:
-        return found
-    first = [row for row in (own["summaries"] or own["metrics"])[:1] if row["n_scored"] or not rows]
-    return [*first, *(row for tables in judged for row in tables["metrics"][:_MOST_TILES])]
-
-
 def _breakdowns(setting: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """Breakdown -> its table without a judge, and one for each judge."""
     found: dict[str, list[dict[str, Any]]] = {}
@@ -98,18 +78,6 @@ def _corpus(facts: Mapping[str, Any]) -> list[str]:
         for setting, said in facts["explanations"].items()
         for of in said["corpus"].values()
     ]
-
-
-def _rows(rows: Mapping[str, Any], place: str = "") -> list[tuple[str, str]]:
-    """Key and value of a section of the manifest, nested keys joined; what is not set is left out."""
-    found: list[tuple[str, str]] = []
-    for key, value in rows.items():
-        if isinstance(value, Mapping):
-            found += _rows(value, f"{place}{key} ")
-        elif value not in (None, "", []):
-            shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-            found.append((f"{place}{key}".replace("_", " "), shown))
-    return found
 
 
 def _index(document: Document) -> dict[str, Any]:

@@ -45,20 +45,25 @@ def print_report(report: Mapping[str, Any], *, breakdowns: bool = False, cost: C
         out.print(printable(line))
     out.print(overview(report["settings"]))
     for setting in report["settings"]:
-        for table in [*summary_tables(setting, out), *metric_tables(setting, out)]:
-            out.print(table)
-        lines = status_lines(report["benchmark"], setting, report["scored_statuses"])
-        for line in [*(f"  {line}" for line in lines), *([""] if lines else [])]:
-            out.print(line)
-        if breakdowns:
-            for name, groups in setting["by"].items():
-                for table in breakdown_tables(setting, name, groups, out):
-                    out.print(table)
-    out.print(*epoch_tables(report), signatures(report, everything=breakdowns), sep="\n")
+        _print_setting(report, setting, out, breakdowns=breakdowns)
+    out.print(signatures(report, everything=breakdowns))
     if report["tokens"]:
         out.print(token_table(report["tokens"], cost))
     for line in [*([f"{cost.sentence()}."] if cost else []), *closing_lines(report)]:
         out.print(line)
+
+
+def _print_setting(report: Mapping[str, Any], setting: Mapping[str, Any], out: Console, *, breakdowns: bool) -> None:
+    for table in [*summary_tables(setting, out), *metric_tables(setting, out)]:
+        out.print(table)
+    lines = status_lines(report["benchmark"], setting, report["scored_statuses"])
+    for line in [*(f"  {line}" for line in lines), *([""] if lines else [])]:
+        out.print(line)
+    if setting["epochs"]:
+        out.print(epoch_table(setting))
+    for name, groups in setting["by"].items() if breakdowns else ():
+        for table in breakdown_tables(setting, name, groups, out):
+            out.print(table)
 
 
 def closing_lines(report: Mapping[str, Any]) -> list[str]:
@@ -310,25 +315,19 @@ def _fits(table: Table, out: Console) -> bool:
     return natural <= out.width
 
 
-def epoch_tables(report: Mapping[str, Any]) -> list[Table]:
-    """What asking each case several times shows; none where each was asked once."""
-    rows = report.get("epochs", [])
-    if not rows:
-        return []
-    table = Table(title=f"{rows[0]['k']} epochs a case", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+def epoch_table(setting: Mapping[str, Any]) -> Table:
+    """What asking each case of a setting several times shows."""
+    rows = setting["epochs"]
+    title = f"{setting['setting']}: {rows[0]['k']} epochs a case"
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     table.add_column("metric", overflow="fold")
-    for column in ("all right", "any right", "sd between cases", "sd within", "ICC", "cases"):
+    for column in ("all are 1", "any is 1", "sd between cases", "sd within", "ICC", "cases", "too few epochs"):
         table.add_column(column, justify="right", no_wrap=True)
-    several = len(report["settings"]) > 1
     for row in rows:
-        title = f"{row['setting']}: {row['title']}" if several else row["title"]
-        cells = (row["all_of"], row["any_of"], _root(row["between"]), _root(row["within"]), row["icc"])
-        table.add_row(title, *map(number, cells), str(row["n_cases"]))
-    return [table]
-
-
-def _root(variance: float | None) -> float | None:
-    return None if variance is None else variance**0.5
+        cells = (row["all_of"], row["any_of"], row["sd_between"], row["sd_within"], row["icc"])
+        short = "" if row["n_short"] is None else str(row["n_short"])
+        table.add_row(row["title"], *map(number, cells), str(row["n_cases"]), short)
+    return table
 
 
 def signatures(report: Mapping[str, Any], *, everything: bool) -> Table | str:

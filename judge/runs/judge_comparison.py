@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from itertools import combinations
+from dataclasses import asdict
 from typing import Any
 
 from judge.benchmark import Benchmark
 from judge.judgements import UnitJudgements
-from judge.metrics.reasoning import REASONING
-from judge.runs.comparable import AGAINST_REFERENCE, CaseReference, comparable_cases
+from judge.runs.comparable import other_texts, refusals
 from judge.runs.judged import judge_warnings
+from judge.runs.paneling import outdated_notes
 from judge.runs.scoring import MetricSummary, SettingSummary, judged, score_units, scorer_of, summarise
 from judge.runs.store import RunStore
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """That a metric of two judges is not compared, and why."""
-
-    metric: str
-    judges: tuple[str, str]
-    why: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.metric} by {self.judges[0]} and by {self.judges[1]} is not comparable: {self.why} "
-            "(--force shows it all the same)"
-        )
 
 
 def compare_judges(
@@ -72,6 +56,7 @@ def compare_judges(
         "notes": [
             *_differences({name: facts[name] for name in names}),
             *_other_units(said),
+            *outdated_notes(store, names),
             *(
                 note
                 for name in names
@@ -88,30 +73,6 @@ def _row(
     found: dict[str, MetricSummary] = {judge: of[position].metrics[name] for judge, of in summaries.items()}
     shown = {judge: None if name in hidden else asdict(summary) for judge, summary in found.items()}
     return {"metric": name, "title": title, "by_judge": shown}
-
-
-def refusals(said: Mapping[str, Mapping[str, UnitJudgements]]) -> list[Refused]:
-    """For each pair of judges, the metrics against reference steps in which they are not comparable."""
-    references = {name: references_before(of_judge) for name, of_judge in said.items()}
-    found = []
-    for a, b in combinations(said, 2):
-        both = [unit for unit in references[a] if unit in references[b]]
-        same = set(comparable_cases(references[a], references[b]))
-        if differing := sum(unit not in same for unit in both):
-            why = f"in {differing} of {len(both)} units that both judged they had other reference steps"
-            found += [Refused(metric, (a, b), why) for metric in sorted(AGAINST_REFERENCE - {"match"})]
-    return found
-
-
-def other_texts(facts: Mapping[str, Mapping[str, Any]]) -> list[Refused]:
-    """For each pair of judges of which one judged the answers and one the thinking: nothing about steps compares."""
-    found = []
-    for a, b in combinations(facts, 2):
-        sources = [facts[name].get("spec", {}).get("reasoning_source") for name in (a, b)]
-        if None not in sources and sources[0] != sources[1]:
-            why = f"one judged the {sources[0]}, the other the {sources[1]}"
-            found += [Refused(metric.name, (a, b), why) for metric in REASONING]
-    return found
 
 
 #: Settings of a judge by which numbers may differ though two judges agree.
@@ -141,14 +102,3 @@ def _other_units(said: Mapping[str, Mapping[str, UnitJudgements]]) -> list[str]:
         return []
     counts = ", ".join(f"{name}: {len(of_judge)}" for name, of_judge in said.items())
     return [f"the judges judged other units ({counts}), and each mean is over its own"]
-
-
-def references_before(said: Mapping[str, UnitJudgements]) -> dict[str, CaseReference]:
-    """Unit -> the reference steps that a judge had before it, where it had any."""
-    found = {}
-    for unit, of_unit in said.items():
-        texts = tuple(judgement.text for judgement in of_unit.view.of("match"))
-        known = str(of_unit.facts.get("reference") or "")
-        if texts or known:
-            found[unit] = CaseReference(texts, known)
-    return found

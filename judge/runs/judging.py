@@ -23,6 +23,7 @@ from judge.models.structured import Probed, judge_generation, open_judge
 from judge.outcome import ERROR_REASONS
 from judge.prompting import Prompts, load_prompts
 from judge.references import References, read_references
+from judge.runs.judge_names import check_judge_name
 from judge.runs.judge_store import FAILED_CALLS
 from judge.runs.launch import Watcher, fill_recording
 from judge.runs.runner import Ending, Workers
@@ -43,9 +44,6 @@ from judge.settings import (
 
 #: Status of a judged unit for the progress display; any other is the reason why a label is missing.
 JUDGED = "judged"
-
-#: Characters of a judge's name.
-LONGEST_NAME = 80
 
 #: Beginnings of a SPEC that names a recording, of evidence in a folder, and of a judge's role.
 REPLAY, CORPUS, JUDGE = "replay:", "corpus:", "judge:"
@@ -228,7 +226,8 @@ def seat_of(request: JudgeRequest) -> Seat:
         if model.kind == "human":
             raise SpecError("a person judges through medjudge import-judgements RUN_DIR --labels FILE.csv")
         given = default_name(model, request.protocol) if request.name is None else request.name
-        return Seat(model, _checked(given), None)
+        check_judge_name("--judge-name", given)
+        return Seat(model, given, None)
     recording = load_recording(Path(request.model.removeprefix(REPLAY)))
     models = recording.header.models.items()
     judges = {role.removeprefix(JUDGE): text for role, text in models if role.startswith(JUDGE)}
@@ -237,16 +236,6 @@ def seat_of(request: JudgeRequest) -> Seat:
         there_are = ", ".join(judges) or "none"
         raise SpecError(f"{recording.path}: name the recorded judge with --judge-name; there are: {there_are}")
     return Seat(parse_model(judges[name]), name, recording)
-
-
-def _checked(name: str) -> str:
-    """A name that can be shown and typed again."""
-    if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
-        raise SpecError(
-            f"--judge-name {name[:LONGEST_NAME]!r}: a name has at most {LONGEST_NAME} printable characters, "
-            "and no spaces around them"
-        )
-    return name
 
 
 def default_name(model: ModelSpec, protocol: JudgeProtocol) -> str:

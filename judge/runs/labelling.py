@@ -13,6 +13,7 @@ from judge.errors import DataError, RunError, SpecError
 from judge.judgements import CaseLabels, Labels, StepCounts, UnitJudgements
 from judge.models.tokens import EstimateTokenizer
 from judge.runs.explanation_labels import with_rubric
+from judge.runs.judge_names import check_judge_name
 from judge.runs.scoring import judged
 from judge.runs.store import RunStore, StoredUnit, create_run
 from judge.settings import ModelSpec, RunSpec
@@ -44,8 +45,9 @@ def import_judgements(
     Raises:
         DataError: the file cannot be read, or labels a case that the run does not have.
         RunError: the run has a judge of this name, or a labelled case has not been played.
-        SpecError: the benchmark knows no judgements, or the run has several units a case.
+        SpecError: the name cannot be one, the benchmark knows no judgements, or the run has several units a case.
     """
+    check_judge_name("--judge-name", name)
     labels = judged(benchmark).read_labels(file, judge)
     units = store.units()
     by_case = _one_unit_a_case(units)

@@ -8,7 +8,7 @@ is judged of effective steps only, so it is decided by those judges that found t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, get_args
@@ -19,16 +19,13 @@ from judge.explanations import RUBRIC, RULE
 from judge.judgements import Judgement, Label, StepCounts, UnitJudgements
 from judge.metrics.reasoning import EFFECTIVE
 from judge.outcome import Unscored
-from judge.runs.comparable import same_reference
-from judge.runs.judge_comparison import other_texts, references_before
+from judge.runs.comparable import other_texts, references_before, same_reference
+from judge.runs.judge_names import check_judge_name
 from judge.runs.rating_agreement import ORDINAL, WHOLE
 from judge.runs.store import RunStore
 
 #: Source of a judge that is a panel, among its facts.
 PANEL = "panel"
-
-#: Characters of a panel's name.
-LONGEST_NAME = 80
 
 PANEL_TIE = "panel_tie"
 PANEL_INCOMPLETE = "panel_incomplete"
@@ -96,6 +93,15 @@ def _votes(store: RunStore, judges: Sequence[str], rule: Rule) -> list[tuple[Uni
     ]
 
 
+def outdated_notes(store: RunStore, names: Iterable[str]) -> list[str]:
+    """What must be said of those of these judges that are panels and `outdated`."""
+    return [
+        f"{name} was made before its judges said what they say now; make it again with medjudge panel"
+        for name in names
+        if outdated(store, name)
+    ]
+
+
 def outdated(store: RunStore, name: str) -> bool:
     """Whether a judge is a panel whose judges have said something else since it was made."""
     facts = store.judging.judges()[name]
@@ -111,11 +117,7 @@ def outdated(store: RunStore, name: str) -> bool:
 def _check(
     store: RunStore, known: Mapping[str, Any], name: str, judges: Sequence[str], facts: Mapping[str, Any]
 ) -> None:
-    if not name.strip() or name != name.strip() or not name.isprintable() or "," in name or len(name) > LONGEST_NAME:
-        raise SpecError(
-            f"--name {name[:LONGEST_NAME]!r}: a name has at most {LONGEST_NAME} printable characters, no comma, and no "
-            "spaces around them"
-        )
+    check_judge_name("--name", name)
     if len(set(judges)) != len(judges) or len(judges) < 2:
         raise SpecError(f"--judges {','.join(judges)}: a panel has at least two judges, each named once")
     for judge in judges:

@@ -20,6 +20,7 @@ from judge.outcome import ERROR_REASONS, Outcome, Scored, Unscored
 from judge.runs.groups import in_order, summarised
 from judge.runs.judged import judge_warnings, shown_facts, signed, splitters_of
 from judge.runs.measuring import Measured, measured_in
+from judge.runs.paneling import outdated_notes
 from judge.runs.repeats import repeats
 from judge.runs.store import RunStore, StoredUnit
 from judge.stats import FEW_CLUSTERS, clustered_mean, mean_interval
@@ -74,6 +75,7 @@ class SettingSummary:
     Attributes:
         summaries: where a benchmark reports means of group means: these, and the plain means under a name of their own.
         asides: metric -> what stands apart from all other numbers.
+        epochs: what asking each case several times shows, a row a metric, as `judge.runs.repeats.repeats`.
     """
 
     setting: str
@@ -85,6 +87,7 @@ class SettingSummary:
     by: dict[str, list[GroupSummary]] = field(default_factory=dict)
     summaries: dict[str, MetricSummary] = field(default_factory=dict)
     asides: dict[str, MetricSummary] = field(default_factory=dict)
+    epochs: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,7 @@ class Scorer:
         facts: what is known of the judge.
         said: unit key -> what that judge said, for every unit that it judged.
         measured: what the explanations got that were compared with references.
+        epochs: how often the run asks each case.
     """
 
     benchmark: Benchmark
@@ -105,6 +109,7 @@ class Scorer:
     facts: Mapping[str, Any] = field(default_factory=dict)
     said: Mapping[str, UnitJudgements] = field(default_factory=dict)
     measured: Measured = field(default_factory=Measured)
+    epochs: int = 1
 
     def metrics_in(self, setting: str) -> tuple[Metric, ...]:
         """All metrics of a setting, in report order."""
@@ -150,13 +155,14 @@ def scorer_of(store: RunStore, benchmark: Benchmark, judge: str | None = None) -
     Raises:
         RunError: the run has no judge of this name.
     """
-    options, measured = store.spec().options, measured_in(store)
+    spec, measured = store.spec(), measured_in(store)
     if judge is None:
-        return Scorer(benchmark, options, measured=measured)
+        return Scorer(benchmark, spec.options, measured=measured, epochs=spec.epochs)
     if judge not in (judges := store.judging.judges()):
         there_are = ", ".join(judges) or "none"
         raise RunError(f"{store.folder} has no judgements by {judge!r}; there are: {there_are}")
-    return Scorer(benchmark, options, judge, judges[judge], store.judging.judged(judge), measured)
+    said = store.judging.judged(judge)
+    return Scorer(benchmark, spec.options, judge, judges[judge], said, measured, spec.epochs)
 
 
 def judged(benchmark: Benchmark) -> JudgedBenchmark:
@@ -224,6 +230,7 @@ def _setting(
             benchmark, metrics, whole, {name: {g.group: g.metrics for g in groups} for name, groups in by.items()}
         ),
         asides=_asides(scorer, cases, units),
+        epochs=repeats(metrics, cases, units, scores, scorer.epochs),
     )
 
 
@@ -317,26 +324,43 @@ def _bounds(metric: Metric, outcomes: Sequence[tuple[str, Outcome]]) -> tuple[fl
     return ends[0], ends[1]
 
 
-def score_run(store: RunStore, benchmark: Benchmark, judge: str | None = None, *, keep: bool = False) -> dict[str, Any]:
-    """Compute every score from what is stored and give the report as plain data.
+@dataclass(frozen=True, slots=True)
+class ScoredRun:
+    """A run's scores, and the report on them as `report_of` makes it.
+
+    Attributes:
+        scores: unit key -> metric -> outcome.
+    """
+
+    units: Sequence[StoredUnit]
+    scores: Mapping[str, Mapping[str, Outcome]]
+    report: dict[str, Any]
+
+
+def scored_run(store: RunStore, benchmark: Benchmark, judge: str | None = None) -> ScoredRun:
+    """Compute every score from what is stored.
 
     Args:
         judge: also the metrics that rest on this judge's judgements.
-        keep: write the scores into the run.
+
+    Raises:
+        RunError: the run has no judge of this name.
     """
     scorer, cases, units = scorer_of(store, benchmark, judge), store.cases(), store.units()
     scores = score_units(scorer, cases, units)
-    if keep:
-        store.write_scores(judge or "", scores)
-    summaries = summarise(scorer, cases, units, scores)
-    metrics = {summary.setting: scorer.metrics_in(summary.setting) for summary in summaries}
-    told = repeats(metrics, cases, units, scores, store.spec().epochs)
-    return report_of(store, scorer, summaries) | {"epochs": told}
+    return ScoredRun(units, scores, report_of(store, scorer, summarise(scorer, cases, units, scores)))
+
+
+def score_run(store: RunStore, benchmark: Benchmark, judge: str | None = None) -> dict[str, Any]:
+    """The report of `scored_run`."""
+    return scored_run(store, benchmark, judge).report
 
 
 def rescore_run(store: RunStore, benchmark: Benchmark, judge: str | None = None) -> dict[str, Any]:
     """Like `score_run`, and keep the scores in the run."""
-    return score_run(store, benchmark, judge, keep=True)
+    found = scored_run(store, benchmark, judge)
+    store.write_scores(judge or "", found.scores)
+    return found.report
 
 
 def report_of(store: RunStore, scorer: Scorer, settings: Sequence[SettingSummary]) -> dict[str, Any]:
@@ -367,6 +391,7 @@ def report_of(store: RunStore, scorer: Scorer, settings: Sequence[SettingSummary
             *warnings_of(spec.replaced_prompts, settings, facts, benchmark.scored_statuses),
             *scorer.measured.notes(),
             *(judge_warnings(scorer.judge, scorer.facts, spec.model, units, scorer.said) if scorer.judge else ()),
+            *(outdated_notes(store, [scorer.judge]) if scorer.judge else ()),
         ],
     }
 

@@ -281,7 +281,7 @@ def test_names_that_are_taken_and_options_that_do_not_go_together_are_refused(ru
     assert "--by goes with --sample" in rate(run, "", "--by", "specialty").sentence
     assert "there is no such breakdown; there are: specialty" in rate(run, "", "--sample", 1, "--by", "x").sentence
     assert "two different things" in rate(run, "", "--undo", "last", "--csv", "x.csv").sentence
-    assert "cannot be a name" in rate(run, "", rater=" ").sentence
+    assert "no spaces around them" in rate(run, "", rater=" ").sentence
 
 
 def test_a_benchmark_without_explanations_says_so(tmp_path: Path, cli: Command) -> None:

@@ -15,6 +15,7 @@ from judge.report.inert import inert, script_json
 from tests.medrbench.examinations import ENDOCARDITIS, PURPURA, THYROID
 from tests.report.conftest import document_of
 from tests.report.runs import HOSTILE_JUDGE
+from tests.runs.labelled import cases, data_of, labelled, steps
 
 
 def rows(document: Document) -> dict[tuple[str, str], dict[str, Any]]:
@@ -109,6 +110,23 @@ def test_units_are_marked_wrong_unscored_and_by_the_cut_off(demo_document: Docum
     assert "before" in found["oracle", THYROID]  # 2024-7-3, the cut-off is 2024-07-16
     assert "after" in found["free_turn", PURPURA]  # 2024-7-16
     assert all("disagree" not in marks for marks in found.values())
+
+
+def test_a_run_without_answers_is_not_unscored_for_lack_of_them(tmp_path: Path) -> None:
+    data = data_of(tmp_path / "data", 2)
+    first, second = cases(2)
+    labelled(tmp_path / "run", data, "j", [steps(first, "m", {"s": "Reasoning"}, {"r": True}),
+                                           steps(second, "m", {"s": "Citation"}, {"r": False})])  # fmt: skip
+    document = document_of(tmp_path / "run", Wanted())
+    assert [row["marks"] for row in document.cases.index["units"]] == [[], []]
+    assert document.cases.index["deciding"] == []
+    (beside,) = document.cases.index["leading"]
+    assert document.cases.index["columns"][beside]["metric"] == "efficiency"
+
+
+def test_scores_stand_judge_by_judge(hostile_document: Document) -> None:
+    judges = [column["judge"] for column in hostile_document.cases.index["columns"]]
+    assert judges == sorted(judges, key=["", HOSTILE_JUDGE, "plain"].index)
 
 
 def test_what_looped_carries_its_flag(demo_document: Document) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from judge.errors import RunError
 from judge.report.document import Document, Wanted
-from judge.report.html import tiles
 from judge.report.sensitivity import sensitivity_section
 from tests.conftest import Command
 from tests.medrbench.examinations import ENDOCARDITIS, PURPURA, THYROID
@@ -83,7 +82,7 @@ def test_a_judge_s_notes_say_whose_numbers_they_are_about(demo_document: Documen
 
 
 def test_the_tiles_show_judged_accuracy_where_there_is_any(demo_document: Document) -> None:
-    found = {tile["setting"]: (tile["row"]["metric"], tile["row"]["mean"]) for tile in tiles(demo_document.facts)}
+    found = {tile["setting"]: (tile["row"]["metric"], tile["row"]["mean"]) for tile in demo_document.facts["headlines"]}
     # fixtures/README.md: of the answers that were judged, 1 of 2, 1 of 2 and 2 of 3 are right
     assert found == {
         "oracle": ("accuracy", 0.5),

@@ -127,6 +127,12 @@ def test_headings_leave_out_no_level(demo_text: str) -> None:
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
+def test_tiles_of_other_cases_say_so_and_what_they_have_in_common(demo_text: str) -> None:
+    # fixtures/README.md: the judge was cut off at one answer, another answer was cut off itself
+    assert demo_text.count(f"on other cases than <bdi>free_turn by {JUDGE}</bdi>") == 2
+    assert demo_text.count("on the 1 case that all have") == 3
+
+
 def test_an_unfinished_run_says_so_first(demo_document: Document) -> None:
     facts = {**demo_document.facts, "state": "incomplete"}
     text = render(Document(facts, demo_document.cases), [])

@@ -32,14 +32,26 @@ def test_means_are_over_epochs_then_over_cases(cli: Command, tmp_path: Path) -> 
     assert emr["bounds"] == pytest.approx([(2 + 0 + 4) / 12, (2 + 0 + 4 + 1) / 12])
     shown = cli("show", tmp_path / "run")
     assert "epochs 4" in shown.out
-    row = next(row for row in ran.json["epochs"] if row["metric"] == "emr")
+    (rows,) = (setting["epochs"] for setting in ran.json["settings"])
+    row = next(row for row in rows if row["metric"] == "emr")
     # of questions 1 and 3, which have 4 scores, one is right in all of 4 and both in any; question 2 has 3 scores
     assert (row["k"], row["all_of"], row["any_of"], row["n_short"]) == (4, 1 / 2, 1.0, 1)
     # within: squares 4 * .25, 0, 0 over 11 scores less 3 cases
     assert row["within"] == pytest.approx(1 / 8)
+    assert row["sd_within"] == pytest.approx((1 / 8) ** 0.5)
     assert "4 epochs a case" in shown.out
-    once = cli("show", tmp_path / "run", "--json").json["epochs"]
-    assert once == ran.json["epochs"]
+    for command in ("show", "score"):
+        assert cli(command, tmp_path / "run", "--json").json["settings"][0]["epochs"] == rows
+    page = tmp_path / "report.html"
+    report = cli("report", tmp_path / "run", "--json", "--html", page).json
+    assert report["settings"][0]["epochs"] == [{"judge": "", **row} for row in rows]
+    assert "none: 4 epochs a case" in page.read_text(encoding="utf-8")
+
+
+def test_a_case_that_was_asked_once_has_no_table_of_epochs(cli: Command, tmp_path: Path) -> None:
+    with ModelServer(right) as server:
+        ran = cli(*run_arguments(server.spec, tmp_path / "run", "--limit", 2, "--json"))
+    assert [setting["epochs"] for setting in ran.json["settings"]] == [[]]
 
 
 def test_epochs_have_addresses_of_their_own(cli: Command, tmp_path: Path) -> None:

@@ -214,6 +214,10 @@ def test_a_panel_whose_judges_said_more_is_pointed_out_and_made_again(cli: Comma
     assert (again["panel"]["again"], again["panel"]["units"]) == (True, 1)
     forget(run, "p", first)
     assert said in cli("sensitivity", run, "--json").json["notes"]
+    for command in ("score", "show"):
+        assert said in cli(command, run, "--judge", "panel1", "--json").json["warnings"]
+    assert said in cli("score", run, "--judge", "panel1", "--judge", "p", "--json").json["notes"]
+    assert {"text": said, "judge": ""} in cli("report", run, "--judge", "panel1", "--json").json["warnings"]
     assert metric(panel(cli, run, "p,q"), "accuracy")["unscored"]["panel_incomplete"] == 1
     assert said not in cli("sensitivity", run, "--json").json["notes"]
 

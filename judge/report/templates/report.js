@@ -50,7 +50,8 @@
   /* -- filters ------------------------------------------------------------------------------------------------ */
 
   /* Only a judge calls an answer wrong; any other metric is named. */
-  const decidingName = () => index.deciding.map((place) => columnName(index.columns[place])).join(" or ");
+  const decidingName = () => columnNames(index.deciding);
+  const columnNames = (places) => places.map((place) => columnName(index.columns[place])).join(" or ");
   const MARKS = { wrong: index.judged ? "wrong" : `0 in ${decidingName()}`, unscored: "unscored", disagree: "judged differently by the judges", ...index.sides };
 
   function counted(values) {
@@ -148,9 +149,9 @@
     return el("li", {}, button);
   }
 
-  /* The deciding score in a word or a number. */
+  /* The deciding score in a word or a number; any other is named above the list. */
   function verdict(unit) {
-    const scores = index.deciding.map((place) => unit.scores[place]).filter((score) => score !== null);
+    const scores = index.leading.map((place) => unit.scores[place]).filter((score) => score !== null);
     const said = scores.map((score) => (typeof score === "number" ? verdictWord(score) : "unscored"));
     return new Set(said).size === 1 ? said[0] : said.join(" / ");
   }
@@ -323,6 +324,8 @@
       clearTimeout(waiting);
       waiting = setTimeout(filter, 200);
     });
+    $("beside").textContent = `Beside each unit: ${columnNames(index.leading)}`;
+    $("beside").hidden = index.judged || !index.leading.length;
     $("filters").hidden = false;
     $("browser").hidden = false;
     drawList();
