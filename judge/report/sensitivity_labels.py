@@ -168,9 +168,20 @@ def _how(row: Row) -> str:
 # -- one setting of a judge --------------------------------------------------------------------------------------------
 
 
+def only_pair(report: Row) -> str:
+    """The two judges where there are no others and they differ in one thing only, which is then said once for all."""
+    pairs = {(tuple(row["judges"]), row["axis"]) for row in report["differences"]}
+    if len(pairs) != 1:
+        return ""
+    ((judges, axis),) = pairs
+    if axis == SAME:
+        return f"{' and '.join(judges)} were asked under equal settings"
+    return f"{' and '.join(judges)} differ in one thing only: {axis}" if axis else ""
+
+
 def axis_sheets(report: Row) -> list[Sheet]:
-    """Pairs that differ in one thing only, so that labels that change are due to it."""
-    return [_axes(report, ordinal) for ordinal in (False, True)]
+    """Pairs that differ in one thing only, so that labels that change are due to it; none of the only pair."""
+    return [] if only_pair(report) else [_axes(report, ordinal) for ordinal in (False, True)]
 
 
 def _axes(report: Row, ordinal: bool) -> Sheet:

@@ -11,6 +11,7 @@ from judge.report.sensitivity_labels import (
     axis_sheets,
     confusion_sheets,
     consistency_sheets,
+    only_pair,
     said,
     share,
 )
@@ -59,7 +60,7 @@ def print_sensitivity(report: Row, sentences: Sequence[str], *, confusion: bool 
 
 def section(report: Row, sentences: Sequence[str]) -> dict[str, Any]:
     """What `judge.report.sensitivity.sensitivity_section` takes."""
-    tables = [*sheets(report), *map(_plain, confusion_sheets(report)), _split_sheet(report["splits"])]
+    tables = [*sheets(report), *map(_plain, confusion_sheets(report)), _plain(_split_sheet(report["splits"]))]
     return {
         "sentences": list(sentences),
         "tables": [table.data() for table in tables if table.rows],
@@ -88,7 +89,7 @@ def sheets(report: Row) -> list[Sheet]:
         _orders(report),
         _concordance(report),
         _changes(report),
-        _axes(report),
+        *([] if only_pair(report) else [_axes(report)]),
         *axis_sheets(report),
         _preference(report),
         _reasons(report),
@@ -98,7 +99,7 @@ def sheets(report: Row) -> list[Sheet]:
 
 
 def _plain(one: Sheet) -> Sheet:
-    return one.without_constant("model", "setting")
+    return one.without_constant("model", "setting").with_constant_in_title("judges", "raters", "first / second")
 
 
 def _runs(report: Row) -> Sheet:
@@ -109,7 +110,7 @@ def _runs(report: Row) -> Sheet:
         for run in report["runs"]
     )  # fmt: skip
     columns = ["cases", "units", "epochs", "judges", "people"]
-    return sheet("What is compared", ["model under test"], columns, rows).without_zero("people")
+    return sheet("What is compared", ["model under test"], columns, rows, only_pair(report)).without_zero("people")
 
 
 def _of(rows: Iterable[Row], setting: str) -> list[Row]:
@@ -444,7 +445,7 @@ def _cut(text: str) -> str:
 def _split_sheet(splits: Row) -> Sheet:
     rows = (
         (split["case"], split["model"], split["setting"], _item(split), split["text"],
-         "; ".join(f"{judge}: {said(of['label'])}{' - ' * bool(of['rationale'])}{of['rationale']}"
+         "\n".join(f"{judge}: {said(of['label'])}{' - ' * bool(of['rationale'])}{of['rationale']}"
                    for judge, of in split["labels"].items()), _effect(split))
         for split in splits["shown"]
     )  # fmt: skip

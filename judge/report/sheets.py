@@ -58,6 +58,17 @@ class Sheet:
             }
         )
 
+    def with_constant_in_title(self, *columns: str) -> Sheet:
+        """Without those of these label columns that say the same in every row; the title says it instead."""
+        said = [
+            self.rows[0][place]
+            for place, column in enumerate(self.columns[: self.labels])
+            if column in columns and self.rows and len({row[place] for row in self.rows}) == 1
+        ]
+        if not said or self.labels == len(said):
+            return self
+        return replace(self.without_constant(*columns), title=f"{self.title}: {', '.join(said)}")
+
     def without_empty(self) -> Sheet:
         """Without columns that say nothing in any row."""
         return self._without({place for place in range(len(self.columns)) if not any(row[place] for row in self.rows)})

@@ -281,7 +281,7 @@ def test_the_page_holds_the_same_tables_and_no_live_text(cli: Command, tmp_path:
     ran = cli("sensitivity", run, "--html", page, "--json")
     text = page.read_text(encoding="utf-8")
     assert "<script" not in text
-    assert "<details><summary>oracle: confusion matrices of accuracy</summary>" in text
+    assert "<details><summary>oracle: confusion matrices of accuracy: x / y</summary>" in text
     assert "Units: scored by both, of those scored by any" in text, "notes stand below their tables"
     assert "whether x, y are people is not known" in text.casefold()
     assert all(table["title"].replace("'", "&#39;").replace("<", "&lt;").replace(">", "&gt;") in text
