@@ -50,8 +50,8 @@ def _paper(report: Mapping[str, Any], run_dirs: tuple[Path, ...]) -> Paper:
 
 
 def _write(report: Mapping[str, Any], paper: Paper, html: Path) -> None:
+    from judge.report.compared_figures import draw_differences
     from judge.report.comparison_tables import section, title
-    from judge.report.figures import draw_differences
     from judge.report.html import write_html
     from judge.report.page import page
 

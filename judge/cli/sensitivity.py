@@ -49,10 +49,13 @@ def _sensitivity(
     shown = section(report, sentences)
     paper = _paper(report, run_dirs) if html is not None or as_json else None
     if html is not None and paper is not None:
+        from judge.report.compared_figures import draw_judges
         from judge.report.html import write_html
         from judge.report.page import page
 
-        write_html(page(f"{report['title']}: how much of the result is the judge?", shown, paper), html)
+        write_html(
+            page(f"{report['title']}: how much of the result is the judge?", shown, paper, draw_judges(report)), html
+        )
     if as_json and paper is not None:
         print_json({**report, "summary": sentences, "section": shown, **paper.facts()})
         return

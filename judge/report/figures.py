@@ -41,7 +41,7 @@ _LABEL = 34
 REFUSED = " †"
 
 #: Between a metric and its judge.
-_BY = " · "
+BY = " · "
 
 _PNG_DPI = 200
 
@@ -94,12 +94,10 @@ def draw_figures(facts: Mapping[str, Any], *, png: bool = False) -> list[Figure]
     """
     import matplotlib
 
-    with matplotlib.rc_context(_style()), warnings.catch_warnings():
+    with matplotlib.rc_context(style()), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # in a name; it stands in the tables too
         drawn = [drawing for setting in facts["settings"] for drawing in _of_setting(facts, setting)]
-        drawn += [*_statuses(facts), *_tokens(facts)]
-        names = _unique([_file_name(drawing.name) for drawing in drawn])
-        return [_finished(drawing, name, png=png) for drawing, name in zip(drawn, names, strict=True)]
+        return finished([*drawn, *_statuses(facts), *_tokens(facts)], png=png)
 
 
 def write_figures(figures: Sequence[Figure], folder: Path) -> list[str]:
@@ -143,10 +141,10 @@ def _of_setting(facts: Mapping[str, Any], setting: Mapping[str, Any]) -> Iterato
     counts = [row for row in rows if row.summary["range"] is None]
     if shares:
         caption = f"{name}: means with 95 % intervals (share, 0 to 1)."
-        yield _forest(f"results-{name}", name, caption, shares, judges, limits=(0.0, 1.0), unit="mean (share, 0 to 1)")
+        yield forest(f"results-{name}", name, caption, shares, limits=(0.0, 1.0), unit="mean (share, 0 to 1)")
     if counts:
         caption = f"{name}: mean counts per case with 95 % intervals."
-        yield _forest(f"counts-{name}", name, caption, counts, judges, limits=None, unit="mean (count per case)")
+        yield forest(f"counts-{name}", name, caption, counts, limits=None, unit="mean (count per case)")
     for block in setting["blocks"]:
         for breakdown in block["breakdowns"]:
             yield from _groups(name, block, breakdown, judges)
@@ -161,7 +159,7 @@ def _result_rows(setting: Mapping[str, Any], judges: Sequence[str], refused: Col
     for place, row in enumerate(rows):
         first.setdefault(row["metric"], place)
     for row in sorted(rows, key=lambda row: first[row["metric"]]):
-        by = f"{_BY}{row['judge']}" if row["judge"] else ""
+        by = f"{BY}{row['judge']}" if row["judge"] else ""
         mark = REFUSED if row["judge"] and row["metric"] in refused else ""
         yield Row(f"{row['title']}{mark}{by}", row, _series(row["judge"], judges))
 
@@ -185,7 +183,7 @@ def _groups(
         return
     by = f", {block['judge']}" if block["judge"] else ""
     caption = f"{setting} by {breakdown['name']}{by}: means with 95 % intervals (share, 0 to 1)."
-    canvas = _canvas(len(breakdown["groups"]))
+    canvas = canvas_of(len(breakdown["groups"]))
     panels = canvas.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
     labels = [f"{group['group']} ({group['n_units']})" for group in breakdown["groups"]]
     for axes, metric in zip(panels, metrics, strict=True):
@@ -193,7 +191,7 @@ def _groups(
         _draw_rows(axes, rows)
         _share_axis(axes)
         axes.set_title(textwrap.fill(breakdown["titles"][metric], 20), fontsize=8.5, parse_math=False)
-    _row_labels(panels[0], labels)
+    row_labels(panels[0], labels)
     canvas.supxlabel("mean (share, 0 to 1); number of units in brackets", fontsize=8.5, color=MUTED)
     yield Drawing(
         f"{breakdown['name']}-{setting}-{block['judge'] or 'own'}", setting, caption, canvas, breakdown["name"]
@@ -207,12 +205,12 @@ def _statuses(facts: Mapping[str, Any]) -> Iterator[Drawing]:
         for setting in facts["settings"]
         for row in setting["statuses"]
     ]
-    canvas = _canvas(len(bars))
+    canvas = canvas_of(len(bars))
     axes = canvas.subplots()
     for place, (_, count, scored) in enumerate(bars):
         _bar(axes, place, count, SERIES[0] if scored else SERIES[1], hatch="" if scored else "////")
         axes.annotate(f"{count:,}", (count, place), xytext=(4, 0), textcoords="offset points", va="center")
-    _row_labels(axes, [label for label, _, _ in bars])
+    row_labels(axes, [label for label, _, _ in bars])
     _count_axis(axes, "units")
     _legend(axes, [("can be scored", SERIES[0], ""), ("unscored", SERIES[1], "////")])
     yield Drawing("statuses", "statuses", "How units ended, by setting (number of units).", canvas)
@@ -223,12 +221,12 @@ def _tokens(facts: Mapping[str, Any]) -> Iterator[Drawing]:
     rows = [row for row in facts["tokens"] if row["prompt"] or row["completion"]]
     if not rows:
         return
-    canvas = _canvas(len(rows))
+    canvas = canvas_of(len(rows))
     axes = canvas.subplots()
     for place, row in enumerate(rows):
         _bar(axes, place, row["prompt"] / 1000, SERIES[0])
         _bar(axes, place, row["completion"] / 1000, SERIES[1], hatch="////", left=row["prompt"] / 1000)
-    _row_labels(axes, [f"{row['role']} · {row['source']}" for row in rows])
+    row_labels(axes, [f"{row['role']} · {row['source']}" for row in rows])
     _count_axis(axes, "tokens (thousands)", whole=False)
     _legend(axes, [("prompt", SERIES[0], ""), ("completion", SERIES[1], "////")])
     yield Drawing("tokens", "tokens", "Tokens by role as the servers reported them (thousands).", canvas)
@@ -237,7 +235,7 @@ def _tokens(facts: Mapping[str, Any]) -> Iterator[Drawing]:
 # -- drawing ---------------------------------------------------------------------------------------------------------
 
 
-def _style() -> Any:
+def style() -> Any:
     """matplotlib's settings; outlines instead of fonts, so that a figure looks alike everywhere."""
     return {
         "font.family": "DejaVu Sans", "font.size": 8.5, "text.color": INK, "axes.edgecolor": MUTED,
@@ -248,26 +246,26 @@ def _style() -> Any:
     }  # fmt: skip
 
 
-def _canvas(rows: int) -> Canvas:
+def canvas_of(rows: int) -> Canvas:
     from matplotlib.figure import Figure as Canvas
 
     return Canvas(figsize=(WIDTH, FRAME + ROW * rows), layout="constrained")
 
 
-def _forest(
+def forest(
     name: str,
     place: str,
     caption: str,
     rows: Sequence[Row],
-    judges: Sequence[str],
     *,
     limits: tuple[float, float] | None,
     unit: str,
 ) -> Drawing:
-    canvas = _canvas(len(rows))
+    """Means with their intervals, a row each, the numbers beside them."""
+    canvas = canvas_of(len(rows))
     axes = canvas.subplots()
     _draw_rows(axes, rows)
-    _row_labels(axes, [row.label for row in rows])
+    row_labels(axes, [row.label for row in rows])
     if limits:
         _share_axis(axes)
     axes.set_xlabel(unit)
@@ -318,7 +316,7 @@ def _value(summary: Mapping[str, Any]) -> str:
     return f"{number(summary['mean'])}{shown}  n={summary['n_scored']}"
 
 
-def _row_labels(axes: Axes, labels: Sequence[str]) -> None:
+def row_labels(axes: Axes, labels: Sequence[str]) -> None:
     axes.set_yticks(range(len(labels)), [_label(label) for label in labels], parse_math=False)
     if axes.get_ylim()[0] < axes.get_ylim()[1]:
         axes.set_ylim(len(labels) - 0.4, -0.6)
@@ -326,7 +324,7 @@ def _row_labels(axes: Axes, labels: Sequence[str]) -> None:
 
 def _label(text: str) -> str:
     """On at most two lines, since rows have room for two."""
-    title, middle, judge = text.partition(_BY)
+    title, middle, judge = text.partition(BY)
     if middle and len(text) > _LABEL:
         return f"{textwrap.shorten(title, _LABEL, placeholder='…')}\n{judge[:_LABEL]}"
     lines = textwrap.wrap(text, _LABEL, break_on_hyphens=False) or [text]
@@ -362,6 +360,12 @@ def _legend(axes: Axes, entries: Sequence[tuple[str, str, str]]) -> None:
     axes.legend(handles=patches, loc="lower right", bbox_to_anchor=(1, 1), ncols=len(patches), frameon=False)
 
 
+def finished(drawn: Sequence[Drawing], *, png: bool) -> list[Figure]:
+    """Drawings as SVG, on request as PNG too, under names of their own."""
+    names = _unique([_file_name(drawing.name) for drawing in drawn])
+    return [_finished(drawing, name, png=png) for drawing, name in zip(drawn, names, strict=True)]
+
+
 def _finished(drawing: Drawing, name: str, *, png: bool) -> Figure:
     svg, image = io.StringIO(), io.BytesIO()
     drawing.canvas.savefig(svg, format="svg", metadata={"Date": None}, transparent=True)
@@ -384,64 +388,3 @@ def _unique(names: Sequence[str]) -> list[str]:
             free, number_ = f"{name}-{number_}", number_ + 1
         found.append(free)
     return found
-
-
-# -- differences -----------------------------------------------------------------------------------------------------
-
-
-def draw_differences(report: Mapping[str, Any], *, png: bool = False) -> list[Figure]:
-    """How far models are apart in each setting: paired differences with intervals about a line at 0.
-
-    Args:
-        report: as `judge.runs.comparing.compare_runs`.
-        png: also as PNG.
-    """
-    import matplotlib
-
-    with matplotlib.rc_context(_style()), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")
-        drawn = [drawing for entry in report["settings"] for drawing in _of_tests(entry)]
-        names = _unique([_file_name(drawing.name) for drawing in drawn])
-        return [_finished(drawing, name, png=png) for drawing, name in zip(drawn, names, strict=True)]
-
-
-def _of_tests(entry: Mapping[str, Any]) -> Iterator[Drawing]:
-    """One figure for each range that metrics have."""
-    setting, known = entry["setting"], [test for test in entry["tests"] if test["difference"] is not None]
-    for limits in dict.fromkeys(test["range"] for test in known):
-        tests = [test for test in known if test["range"] == limits]
-        unit = f"share, {limits[0]:g} to {limits[1]:g}" if limits else "count per case"
-        caption = (
-            f"{setting}: the first model less the second, with 95 % intervals, on the cases that both have a score on "
-            f"(difference of means; {unit})."
-        )
-        hollow = " Hollow: no interval." if any(test["interval"] is None for test in tests) else ""
-        canvas = _differences(tests, unit)
-        yield Drawing(f"differences-{setting}-{unit}", setting, caption + hollow, canvas)
-
-
-def _differences(tests: Sequence[Mapping[str, Any]], unit: str) -> Canvas:
-    canvas = _canvas(len(tests))
-    axes = canvas.subplots()
-    for place, test in enumerate(tests):
-        known = test["interval"] is not None
-        if known:
-            axes.plot(test["interval"], (place, place), color=SERIES[0], linewidth=1.7, marker="|", markersize=6)
-        filled = SERIES[0] if known else "none"
-        axes.plot(test["difference"], place, color=SERIES[0], marker="o", markersize=4.6, markerfacecolor=filled)
-    axes.axvline(0.0, color=MUTED, linewidth=1.1, zorder=1)
-    axes.set_ylim(len(tests) - 0.4, -0.6)
-    _row_labels(axes, [f"{test['title']}{_BY}{' less '.join(test['models'])}" for test in tests])
-    axes.set_xlabel(f"difference of means ({unit})")
-    values = axes.secondary_yaxis("right")
-    values.set_yticks(range(len(tests)), [_difference(test) for test in tests], parse_math=False)
-    values.tick_params(length=0, pad=9)
-    values.spines["right"].set_visible(False)
-    return canvas
-
-
-def _difference(test: Mapping[str, Any]) -> str:
-    """The numbers of a row in words."""
-    ends = test["interval"]
-    shown = f" [{ends[0]:+.3f}, {ends[1]:+.3f}]" if ends else ""
-    return f"{test['difference']:+.3f}{shown}  n={test['n']}"

@@ -51,7 +51,7 @@ def _score(material: Material, setting: str, candidate: Candidate, metric: Metri
         found |= {"mean": None, "se": None, "interval": None, "bounds": None}
     about = {"setting": setting, "model": candidate.name, "judge": judge, "not_comparable": why}
     left = len(candidate.about(setting, metric.name, judge)) - len(rated)
-    return {**about, **found, "interval_reason": reason, "n_not_rated": left}
+    return {**about, **found, "range": metric.range, "interval_reason": reason, "n_not_rated": left}
 
 
 def not_comparable(material: Material, candidate: Candidate, metric: str, judge: str) -> str:

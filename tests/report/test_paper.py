@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from judge.report.figures import draw_differences, themed
+from judge.report.compared_figures import draw_differences
+from judge.report.figures import themed
 from judge.report.page import page
 from judge.report.paper import Paper, sensitivity_paper
 from judge.report.provenance import provenance
@@ -95,7 +96,7 @@ def test_a_page_shows_methods_and_manifest_below_the_tables(folders: list[Path])
     assert "Made by medjudge" in text
 
 
-# -- the figure of differences -----------------------------------------------------------------------------------------
+# -- figures of comparisons -----------------------------------------------------------------------------------------
 
 
 def difference(title: str, limits: tuple[float, float] | None, ends: tuple[float, float] | None) -> dict[str, Any]:
@@ -117,3 +118,25 @@ def test_a_difference_without_an_interval_is_hollow_and_one_without_a_value_is_n
     (figure,) = draw_differences({"settings": [{"setting": "oracle", "tests": tests}]})
     assert "Hollow: no interval." in figure.caption
     assert draw_differences({"settings": [{"setting": "oracle", "tests": tests[1:]}]}) == []
+
+
+def mean(model: str, judge: str, **others: Any) -> dict[str, Any]:
+    about = {"setting": "oracle", "title": "Accuracy", "model": model, "judge": judge, "not_comparable": ""}
+    numbers = {"mean": 0.5, "interval": (0.3, 0.7), "bounds": (0.5, 0.5), "n_scored": 20, "n_unscored": 0}
+    return {**about, **numbers, "range": (0.0, 1.0), **others}
+
+
+def test_every_model_is_drawn_under_each_judge_that_can_be_compared() -> None:
+    scores = [mean("<a>", "x"), mean("<a>", "y", mean=None, interval=None, not_comparable="other steps"),
+              mean("b", "x"), mean("b", "y")]  # fmt: skip
+    report = {"settings": ["oracle"], "judges": [{"name": "x"}, {"name": "y"}], "scores": scores}
+    (figure,) = draw_judges(report)
+    ElementTree.fromstring(themed(figure))
+    assert figure.caption.startswith("oracle: means under each judge")
+    assert draw_judges(report | {"scores": scores[1:2]}) == []
+
+
+def test_a_figure_that_leaves_rows_out_says_so() -> None:
+    scores = [mean(f"model {n}", "x") for n in range(70)]
+    (figure,) = draw_judges({"settings": ["oracle"], "judges": [{"name": "x"}], "scores": scores})
+    assert "The first 60 of 70" in figure.caption
