@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from judge.report.compared_figures import draw_differences
+from judge.report.compared_figures import draw_differences, draw_judges
 from judge.report.figures import themed
 from judge.report.page import page
 from judge.report.paper import Paper, sensitivity_paper
