@@ -143,8 +143,9 @@ def _reached(tests: Sequence[Judgement], recall: Outcome, turn: int) -> Outcome:
     if isinstance(recall, Unscored):
         return recall
     turns = [_first_turn(test) for test in tests if test.label]
-    if None in turns:
-        return Unscored(NOT_JUDGED, "the labels do not say in which turn a test was asked for")
+    if unknown := turns.count(None):
+        reason = NOT_JUDGED if unknown == len(turns) else MISSING_LABEL
+        return Unscored(reason, "the labels do not say in which turn a test was asked for")
     return Scored(sum(first is not None and first <= turn for first in turns) / len(tests))
 
 

@@ -63,7 +63,8 @@ def _export(desk: Desk, file: Path) -> int:
     from judge.runs.annotating import export_sheet
 
     rows = export_sheet(desk, file)
-    click.echo(f"{rows} explanations to be rated are in {file}. Fill in the column rating (0, 0.5 or 1), and note if "
+    to_rate = "1 explanation to be rated is" if rows == 1 else f"{rows} explanations to be rated are"
+    click.echo(f"{to_rate} in {file}. Fill in the column rating (0, 0.5 or 1), and note if "
                f"you like; then the same command with --csv instead of --export.")  # fmt: skip
     return 0
 

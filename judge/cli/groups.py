@@ -106,7 +106,7 @@ def prices_option() -> click.Option:
         type=file,
         metavar="FILE",
         help='Also what calls cost, by this TOML file: currency = "USD", and for each model [models."NAME"] with '
-        "prompt and completion, the prices of a million tokens.",
+        "prompt, completion and, where it differs, cached: the prices of a million tokens.",
     )
 
 

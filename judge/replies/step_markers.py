@@ -138,7 +138,6 @@ _INLINE_WORD = re.compile(
     rf"|步驟)[ ]?(?P<n>\d{{1,3}})|第(?P<zh>\d{{1,3}}|{_ZH})步)"
     r"(?(em)(?:\*\*|__)?)[ ]?[:：](?(em)(?:\*\*|__)?)"
 )
-_EMPHASIS_END = re.compile(r"(?:\*\*\*|\*\*|__|\*|_)")
 _MARK = re.compile(r"[ \t]{0,3}(?:[:：)、，,]|[.](?!\d)|[-–—](?=[ \t]))")
 _LINE_REST = re.compile(r"[ \t]*(?=\n|\Z)")
 _CAPITAL = re.compile(r"[ \t]{1,3}(?=[A-ZÀ-Þ\u4e00-\u9fff*\"“(])")

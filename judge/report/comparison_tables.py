@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from judge.report.sheets import Sheet, named, p_value, percent, print_sheets, sheet, signed, signed_span
+from judge.report.sheets import (
+    Sheet,
+    because,
+    explained,
+    few,
+    named,
+    p_value,
+    percent,
+    print_sheets,
+    sheet,
+    signed,
+    signed_span,
+)
 from judge.report.tables import console, counted, number, span
 from judge.report.text import one_line, printable
 from judge.runs.sides import NOT_ASKED
@@ -63,7 +75,7 @@ def _asked(entry: Row) -> list[Row]:
 def sheets(report: Row) -> list[Sheet]:
     """Every table, setting by setting."""
     return [
-        table.without_empty()
+        table.without_empty().with_constant_in_title("models")
         for entry in report["settings"]
         for table in (_tests(entry), _cases(entry), _wins(entry), _detectable(entry), *_alone(entry))
     ]
@@ -80,7 +92,7 @@ def _tests(entry: Row) -> Sheet:
             named(row["models"]),
             *map(number, row["means"] or (None, None)),
             signed(row["difference"]),
-            _or_reason(signed_span(row["interval"]), row["interval_reason"]),
+            signed_span(row["interval"], row["interval_reason"]),
             p_value(row["p"]),
             p_value(row["p_holm"]),
             str(row["n"]),
@@ -90,15 +102,18 @@ def _tests(entry: Row) -> Sheet:
     )
     columns = ["first", "second", "difference", "95 % interval", "p", "p (Holm)", "cases", "clusters"]
     return sheet(f"{entry['setting']}: the first model less the second", ["metric", "models"], columns, rows,
-                 ". ".join(_told(entry)))  # fmt: skip
+                 *_told(entry))  # fmt: skip
 
 
 def _told(entry: Row) -> Iterator[str]:
     """What the columns of differences mean, and what speaks against them."""
     tests = entry["tests"]
-    yield from _few((row, named(row["models"])) for row in tests)
+    yield few(row["n_clusters"] for row in tests)
     holm = f"; Holm's is corrected for the {counted(entry['n_tests'], 'test')} of this setting" * bool(entry["n_tests"])
-    yield f"Over the cases that both have a score on. p, the one to report: by the bootstrap of clusters{holm}"
+    if entry["n_unresolved"]:
+        holm += f", of which {entry['n_unresolved']} may be clear, but so many draws cannot show a smaller p"
+    yield f"over the cases that both have a score on; p, the one to report: by the bootstrap of clusters{holm}"
+    yield explained(row["interval_reason"] for row in tests)
 
 
 def _cases(entry: Row) -> Sheet:
@@ -120,20 +135,9 @@ def _cases(entry: Row) -> Sheet:
                  rows, note)  # fmt: skip
 
 
-def _few(rows: Iterable[tuple[Row, str]]) -> Iterator[str]:
-    """Warnings of few clusters, each with the rows that it is about where it is not about all."""
-    found: dict[str, list[str]] = {}
-    for row, models in rows:
-        found.setdefault(row["note"], []).append(f"{row['title']}, {models}")
-    for note, about in found.items():
-        if note:
-            which = f" ({'; '.join(about)})" if len(found) > 1 else ""
-            yield f"Beware, {note}{which}"
-
-
 def _or_reason(shown: str, reason: str) -> str:
     """A number, or a dash with the reason."""
-    return f"- ({reason.replace('_', ' ')})" if shown == "-" and reason else shown
+    return because(reason) if shown == "-" else shown
 
 
 def _detectable(entry: Row) -> Sheet:
@@ -194,8 +198,10 @@ def _wins(entry: Row) -> Sheet:
         note += (
             ". McNemar's test is for scores 0 and 1; its p is not corrected; the one to report is in the table above"
         )
-    if clustered := next((one["note"] for one in tables if one["reason"] == "clustered"), ""):
-        note += f". McNemar's test is not made: {clustered}; the p in the table above does not"
+    if clustered := list(dict.fromkeys(one["note"] for one in tables if one["reason"] == "clustered")):
+        several = "cases come in clusters, and this test takes all cases for independent"
+        why = several if clustered[1:] else clustered[0]
+        note += f". McNemar's test is not made: {why}; the p in the table above does not"
     return sheet(f"{entry['setting']}: cases won", ["metric", "models"], columns, rows, note)
 
 
@@ -223,27 +229,27 @@ def _means(entry: Row) -> Sheet:
     title = f"{entry['setting']}: each model over all its scored cases, which need not be the same; counts of units"
     asked = [_NOT_ASKED] if any(row["n_not_asked"] for row in means) else []
     return sheet(title, ["metric", "model"], ["mean", "95 % interval", "scored", "unscored", "not asked"], rows,
-                 ". ".join([*_few((row, row["model"]) for row in means), *asked]))  # fmt: skip
+                 few(row["n_clusters"] for row in means), *asked, explained(map(_no_interval, means)))  # fmt: skip
 
 
 def _no_interval(row: Row) -> str:
-    """Why a mean has no interval, as `judge.stats.mean_interval` has it."""
-    return "" if not row["n_scored"] else "one_cluster" if row["n_clusters"] < 2 else "no_variation"
+    """Why a mean has no interval, as `judge.stats.mean_interval` has it; empty if there is one, or no mean."""
+    return "" if row["interval"] or not row["n_scored"] else "one_cluster" if row["n_clusters"] < 2 else "no_variation"
 
 
 def _unscored(entry: Row) -> Sheet:
     rows = (
         (row["title"], named(row["compared"]["models"]), *map(percent, row["compared"]["means"]),
          signed(row["compared"]["difference"]),
-         _or_reason(signed_span(row["compared"]["interval"]), row["compared"]["interval_reason"]),
+         signed_span(row["compared"]["interval"], row["compared"]["interval_reason"]),
          p_value(row["compared"]["p"]), str(row["n_cases"]))
         for row in entry["unscored"]
     )  # fmt: skip
     columns = ["first", "second", "difference", "95 % interval", "p", "cases"]
     title = f"{entry['setting']}: share of cases without a score, of those that both were asked"
-    about = ({**row["compared"], "title": row["title"]} for row in entry["unscored"])
-    note = [*_few((row, named(row["models"])) for row in about), "p is not corrected"]
-    return sheet(title, ["metric", "models"], columns, rows, ". ".join(note))
+    tests = [row["compared"] for row in entry["unscored"]]
+    return sheet(title, ["metric", "models"], columns, rows, few(row["n_clusters"] for row in tests),
+                 "p is not corrected", explained(row["interval_reason"] for row in tests))  # fmt: skip
 
 
 def _reasons(entry: Row) -> Sheet:

@@ -65,9 +65,9 @@ def _about(labelled: Labelled) -> list[str]:
         return [f"The labels by {people} correct no judged mean here; the tables say why."]
     notes = dict.fromkeys(note for row in labelled.rows if (note := _found(row)["note"]))
     return [
-        f"A mean “corrected by people” estimates what {people} would have said of all units: the judge's mean, moved "
-        "by its error on the units that were labelled by people too (prediction-powered inference, PPI++). It takes "
-        "these units for a random part of all; where several people labelled one, their mean counts.",
+        f"A mean “corrected by people” estimates what {people} would have said of all units that the judge scored: its "
+        "mean, moved by its error on those that were labelled by people too (prediction-powered inference, PPI++). It "
+        "takes these for a random part of all; where several people labelled one, their mean counts.",
         *(f"{note[:1].upper()}{note[1:]}." for note in notes),
     ]
 

@@ -105,7 +105,7 @@ def build_document(
     )
     facts = {
         **_head(store, benchmark, views),
-        "headlines": headlines(settings, decided, units, scores),
+        "headlines": headlines(settings, decided, units, scores, labelled.people if labelled else ()),
         "settings": settings,
         "people": people_facts(labelled or Labelled(), store.judging.judges(), list(said)),
         "not_comparable": [_refused(one) for one in _refusals(store, said)],

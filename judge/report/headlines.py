@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -45,13 +45,20 @@ def _values(column: Column, scores: Scores) -> list[float]:
 
 
 def headlines(
-    settings: Sequence[Mapping[str, Any]], decided: Sequence[Column], units: Sequence[StoredUnit], scores: Scores
+    settings: Sequence[Mapping[str, Any]],
+    decided: Sequence[Column],
+    units: Sequence[StoredUnit],
+    scores: Scores,
+    people: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """For each setting what says how many answers are right, or the benchmark's headline.
 
     Means of one metric that are on other cases than the one with most have its name in ``others``, and all of that
     metric then have in ``common`` their mean over the cases that all of them scored, with ``n_cases``; a mean of group
     means has neither. ``n_cases`` is the number of cases that a mean is over.
+
+    Args:
+        people: judges that are people; they label few cases, and do not narrow what the others have in common.
     """
     tiles: list[dict[str, Any]] = [
         {"setting": setting["setting"], "row": row} for setting in settings for row in _rows(setting, decided)
@@ -60,7 +67,7 @@ def headlines(
     for tile in tiles:
         by_metric[tile["row"]["metric"]].append(tile)
     for alike in by_metric.values():
-        _compare(alike, [_by_case(tile, units, scores) for tile in alike])
+        _compare(alike, [_by_case(tile, units, scores) for tile in alike], people)
     return tiles
 
 
@@ -84,18 +91,19 @@ def _by_case(tile: Mapping[str, Any], units: Sequence[StoredUnit], scores: Score
     return {case: fmean(values) for case, values in found.items()}
 
 
-def _compare(tiles: Sequence[dict[str, Any]], values: Sequence[Mapping[str, float]]) -> None:
+def _compare(tiles: Sequence[dict[str, Any]], values: Sequence[Mapping[str, float]], people: Collection[str]) -> None:
     """Say of each mean on which cases it is, beside the others of its metric."""
     most = max(range(len(tiles)), key=lambda place: len(values[place]))
-    differ = any(of.keys() != values[most].keys() for of in values if of)
-    shared = [case for case in values[most] if all(case in of for of in values if of)]
+    judges = [of for tile, of in zip(tiles, values, strict=True) if of and tile["row"]["judge"] not in people]
+    differ = any(of.keys() != values[most].keys() for of in judges)
+    shared = [case for case in values[most] if all(case in of for of in judges)]
     for tile, of in zip(tiles, values, strict=True):
         other = bool(of) and of.keys() != values[most].keys()
         tile |= {
             "n_cases": tile["row"]["n_cases"],
             "others": _name(tiles[most]) if other else "",
             "common": {"n_cases": len(shared), "mean": fmean(of[case] for case in shared) if shared else None}
-            if differ and of
+            if differ and of and tile["row"]["judge"] not in people
             else None,
         }
 

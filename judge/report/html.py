@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -58,7 +59,8 @@ def write_html(text: str, path: Path) -> None:
         draft.write_text(text, encoding="utf-8", newline="\n")
         draft.replace(path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
         raise RunError(f"{path} cannot be written: {error.strerror}") from None
 
 

@@ -18,18 +18,22 @@ LIBRARIES = ("medjudge", "numpy", "krippendorff", "matplotlib", "jinja2")
 
 #: Method of `judge.stats.intervals` -> how a paper says it.
 INTERVALS: Mapping[str, str] = {
-    "logit_t": "Student's t about the logit of the mean over clusters, with HC3 errors, for metrics that have a "
-    "smallest and a largest value",
+    "logit_t": "Student's t about the logit of the mean over clusters, with HC3 errors and degrees of freedom from the "
+    "sizes of clusters and the spread of their residuals, for metrics that have a smallest and a largest value",
     "mid_p": "mid-p binomial where single cases are either right or wrong",
     "exact": "exact where all values are the lowest, or all the highest",
     "t": "Student's t about the mean for counts",
 }
 
+#: Of any mean over cases.
+MEANS = (
+    "Means are over scored cases, a case counting once by the mean of its epochs; a unit without a score enters none. "
+    f"Standard errors are clustered (CR1). 95 % intervals are {'; '.join(INTERVALS.values())}."
+)
+
 STATISTICS = (
-    "Means are over scored cases, a case counting once by the mean of its epochs. Standard errors are clustered (CR1). "
-    f"95 % intervals are {'; '.join(INTERVALS.values())}. Means of group means have no interval. "
-    "A unit without a score enters no mean; bounds say where the mean would lie if all unscored units had got the "
-    "lowest, or the highest, value."
+    f"{MEANS} Means of group means have no interval. Bounds say where a mean would lie if all unscored units had got "
+    "the lowest, or the highest, value."
 )
 
 _SECTIONS = ("summaries", "metrics", "asides")

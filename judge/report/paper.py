@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judge.report.methods import (
-    STATISTICS,
+    MEANS,
     generation_told,
     judge_rows,
     judged_by,
@@ -67,7 +67,7 @@ def comparison_paper(report: Row, origin: Row) -> Paper:
     drawn = {"seed": report["seed"], "resamples": report["resamples"], "interval": "expanded percentile, 95 %",
              "correction": "Holm, over all metrics and pairs of models of a setting",
              "difference to find": report["detect"], "forced": "yes" if report["forced"] else None}  # fmt: skip
-    return _paper(report, origin, names, [*compared_models(report), STATISTICS], signed, drawn, _COMPARISON)
+    return _paper(report, origin, names, [*compared_models(report), MEANS], signed, drawn, _COMPARISON)
 
 
 def sensitivity_paper(report: Row, origin: Row) -> Paper:
@@ -83,7 +83,7 @@ def sensitivity_paper(report: Row, origin: Row) -> Paper:
     drawn = {"seed": SEED, "resamples": draws_of(report), "interval": "expanded percentile, 95 %",
              "correction": f"Holm, over {counted(report['tests']['n'], 'test')}",
              "forced": "yes" if report["forced"] else None}  # fmt: skip
-    return _paper(report, origin, names, [STATISTICS, *moved_by_judges(report)], signed, drawn, _SENSITIVITY)
+    return _paper(report, origin, names, [MEANS, *moved_by_judges(report)], signed, drawn, _SENSITIVITY)
 
 
 def _paper(

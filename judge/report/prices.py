@@ -20,12 +20,17 @@ PAID = "server"
 
 
 class Price(BaseModel):
-    """Prices of a million tokens; reasoning is part of the completion."""
+    """Prices of a million tokens; reasoning is part of the completion.
+
+    Attributes:
+        cached: of prompt tokens that the server had in its cache; the same as of others where it is not given.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     prompt: FiniteFloat = Field(ge=0)
     completion: FiniteFloat = Field(ge=0)
+    cached: FiniteFloat | None = Field(default=None, ge=0)
 
 
 class Prices(BaseModel):
@@ -54,6 +59,7 @@ class Cost:
         unpriced: models that were asked and have no price.
         free: calls answered from a cache or a recording, which cost nothing.
         unreported: calls of priced models whose tokens no server told; they are in no sum.
+        cached: prompt tokens from a server's cache that were reckoned like others, for want of a price.
     """
 
     currency: str
@@ -63,6 +69,7 @@ class Cost:
     unpriced: tuple[str, ...]
     free: int
     unreported: int
+    cached: int
 
     def facts(self) -> dict[str, Any]:
         """In JSON types."""
@@ -75,11 +82,14 @@ class Cost:
             missing.append(f"{self.unreported:,} calls whose tokens were not reported")
         left_out = f", without {' and '.join(missing)}" if missing else ""
         free = f"; {self.free:,} calls answered from a cache or a recording cost nothing" if self.free else ""
-        return f"Cost at the given prices: {self.total:,.4f} {self.currency}{left_out}{free}"
+        cached = f"; {self.cached:,} cached prompt tokens are reckoned at the full price" if self.cached else ""
+        return f"Cost at the given prices: {self.total:,.4f} {self.currency}{left_out}{free}{cached}"
 
 
 def read_prices(path: Path) -> Prices:
     """Prices from a TOML file: ``currency``, and for each model ``prompt`` and ``completion`` of a million tokens.
+
+    ``cached``, of prompt tokens from the server's cache, may be left out.
 
     Raises:
         SpecError: the file cannot be read, or is not of this form.
@@ -107,12 +117,13 @@ def cost_of(tokens: Iterable[Mapping[str, Any]], prices: Prices) -> Cost:
     priced = [row for row, cost in zip(tokens, rows, strict=True) if cost is not None and row["source"] == PAID]
     return Cost(
         prices.currency,
-        {row["model"]: prices.models[row["model"]].model_dump() for row in priced},
+        {row["model"]: prices.models[row["model"]].model_dump(exclude_none=True) for row in priced},
         rows,
         math.fsum(cost for cost in rows if cost is not None),
         tuple(unpriced),
         sum(row["calls"] for row in tokens if row["source"] != PAID),
         sum(row["unreported"] for row in priced),
+        sum(row["cached"] for row in priced if prices.models[row["model"]].cached is None),
     )
 
 
@@ -122,4 +133,6 @@ def _row(row: Mapping[str, Any], prices: Prices) -> float | None:
     price = prices.models.get(row["model"])
     if price is None:
         return None
-    return float(row["prompt"] * price.prompt + row["completion"] * price.completion) / _MILLION
+    of_cached = price.prompt if price.cached is None else price.cached
+    prompt = (row["prompt"] - row["cached"]) * price.prompt + row["cached"] * of_cached
+    return float(prompt + row["completion"] * price.completion) / _MILLION

@@ -219,7 +219,7 @@ def _confusion(setting: str, kind: str, entries: Sequence[Row]) -> Sheet:
     order = [label for entry in entries for label in entry["labels"]]
     labels = list(dict.fromkeys(order)) if ordinal else sorted(dict.fromkeys(order))
     rows = (
-        (entry["model"], named(pair["raters"]), f"{pair['raters'][0]} says {said(label)}", *map(str, counts))
+        (entry["model"], named(pair["raters"]), f"first says {said(label)}", *map(str, counts))
         for entry in entries
         for pair in entry["pairs"]
         for label, counts in _counts(pair["confusion"], labels)

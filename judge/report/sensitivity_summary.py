@@ -26,6 +26,7 @@ ENOUGH = 10
 def summary(report: Row) -> list[str]:
     """The sentences, what matters most first."""
     found = [
+        _alone(report),
         _largest(report),
         _orders(report),
         _judges(report),
@@ -34,6 +35,12 @@ def summary(report: Row) -> list[str]:
         "; ".join(filter(None, (_refused(report), _missing(report)))),
     ]
     return [f"{sentence}." for sentence in found if sentence][:MOST]
+
+
+def _alone(report: Row) -> str:
+    if len(report["judges"]) > 1:
+        return ""
+    return f"Only {report['judges'][0]['name']} judged these outputs, so that there is no other to compare it with"
 
 
 def _where(report: Row, row: Row) -> str:
@@ -131,10 +138,12 @@ def _orders(report: Row) -> str:
     entry, pair, change = max(changes, key=lambda found: found[2]["p_change"] or 0.0)
     first, second = change["judges"]
     (a, b), (c, d) = (_means(pair, change, judge) for judge in pair["judges"])
+    again = ", asked under equal settings," * (pair["axis"] == SAME)
+    n = counted(pair["n"], "case")
     picked = f", the clearest of {len(changes)} such reversals," if len(changes) > 1 else ","
     return (
         f"On {entry['title']}{_in(report, entry)} {first} puts {change['above']} above {change['below']} ({a}, {b}) "
-        f"and {second} the reverse ({c}, {d}) on the {counted(pair['n'], 'case')} that both scored for all models"
+        f"and {second}{again} the reverse ({c}, {d}) on the {n} that both scored for all models"
         f"{picked} {_noise(change)}"
     )
 
@@ -177,28 +186,24 @@ def beyond_chance(entry: Row, one: Row) -> Row:
     return found
 
 
-def _least(found: Sequence[tuple[Row, Row]]) -> tuple[tuple[Row, Row] | None, int]:
-    """The comparison with the least agreement beyond chance of those with enough labels, and how many these are.
+def _least(found: Sequence[tuple[Row, Row]]) -> tuple[tuple[Row, Row] | None, str]:
+    """The comparison with the least agreement beyond chance of those with enough labels, and among how many.
 
     Where all labels are alike nothing can be said beyond chance; such a comparison is taken only if there is no other,
     and one with fewer labels, the one with most, only where none has enough.
     """
     enough = [one for one in found if _raw(one[1])["n_items"] >= ENOUGH]
     if not enough:
-        return max(found, key=lambda one: _raw(one[1])["n_items"], default=None), 0
+        most = max(found, key=lambda one: _raw(one[1])["n_items"], default=None)
+        return most, f" (no comparison has {ENOUGH} labels)"
+    known = [one for one in enough if beyond_chance(*one)["value"] is not None]
+    if known:
+        return min(known, key=lambda one: float(beyond_chance(*one)["value"])), _picked(" beyond chance", len(known))
+    return min(enough, key=lambda one: float(_raw(one[1])["value"])), _picked("", len(enough))
 
-    def rank(one: tuple[Row, Row]) -> tuple[bool, float]:
-        value = beyond_chance(*one)["value"]
-        return value is None, value if value is not None else _raw(one[1])["value"]
 
-    return min(enough, key=rank), len(enough)
-
-
-def _picked(n: int) -> str:
-    """Among how many comparisons one was picked."""
-    if not n:
-        return f" (no comparison has {ENOUGH} labels)"
-    return f" (the least beyond chance of {n} comparisons of at least {ENOUGH} labels)" if n > 1 else ""
+def _picked(how: str, n: int) -> str:
+    return f" (the least{how} of {n} comparisons of at least {ENOUGH} labels)" if n > 1 else ""
 
 
 def _agree(entry: Row, one: Row, where: str) -> str:
@@ -212,22 +217,22 @@ def _agree(entry: Row, one: Row, where: str) -> str:
     return f"the same {noun} in {share(_raw(one))} of {n} of {what(entry)}{where}: {beyond}"
 
 
-def _pair(report: Row, found: tuple[Row, Row], n: int) -> str:
+def _pair(report: Row, found: tuple[Row, Row], picked: str) -> str:
     entry, pair = found
-    return f"{' and '.join(pair['raters'])} give {_agree(entry, pair, _where(report, entry))}{_picked(n)}"
+    return f"{' and '.join(pair['raters'])} give {_agree(entry, pair, _where(report, entry))}{picked}"
 
 
 def _judges(report: Row) -> str:
-    least, n = _least(compared_pairs(report, JUDGES))
-    return f"Among judges, {_pair(report, least, n)}" if least else ""
+    least, picked = _least(compared_pairs(report, JUDGES))
+    return f"Among judges, {_pair(report, least, picked)}" if least else ""
 
 
 def _people(report: Row) -> str:
     """Judges against people, and people among themselves."""
     told = [
-        f"{called}, {_pair(report, least, n)}"
+        f"{called}, {_pair(report, least, picked)}"
         for called, between in (("against people", WITH_PERSON), ("among people", PEOPLE))
-        for least, n in [_least(compared_pairs(report, between))]
+        for least, picked in [_least(compared_pairs(report, between))]
         if least is not None
     ]
     sentence = "; ".join(told)
@@ -238,12 +243,12 @@ def _consistency(report: Row) -> str:
     """The judge that repeats itself least."""
     rows = [row for row in report["self_consistency"]["pooled"] if row["items"] == "all"
             and _raw(row["compared"])["value"] is not None]  # fmt: skip
-    least, n = _least([(row, row["compared"]) for row in rows])
+    least, picked = _least([(row, row["compared"]) for row in rows])
     if least is None:
         return ""
     row, one = least
     where = f" of {', '.join(row['models'])}" * (len(report["runs"]) > 1) + _in(report, row)
-    return f"Asked again under equal settings, {named(row['judges'])} gives {_agree(row, one, where)}{_picked(n)}"
+    return f"Asked again under equal settings, {named(row['judges'])} gives {_agree(row, one, where)}{picked}"
 
 
 # -- what is not compared ----------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 from judge.report.tables import counted
 from judge.sensitivity.material import RESAMPLES, SEED
+from judge.stats import FEW_CLUSTERS
 
 Row = Mapping[str, Any]
 
@@ -107,7 +108,8 @@ def moved_by_judges(report: Row) -> list[str]:
 
 
 def _differences(report: Row) -> Iterator[str]:
-    rows = [row["compared"] for row in report["differences"] if row["compared"]]
+    found = [row for row in report["differences"] if row["compared"] and row["compared"]["n"]]
+    rows = [row["compared"] for row in found]
     if not rows:
         return
     yield (f"Judges are compared on the units that both scored, a case counting once ({_sizes(rows)}).")
@@ -117,8 +119,13 @@ def _differences(report: Row) -> Iterator[str]:
             "P values are corrected for all paired tests of the report by Holm's step-down method "
             f"({_HOLM}): {counted(report['tests']['n'], 'test')}."
         )
-    if any(row["flips"] for row in report["differences"]):
+    if any(row["flips"]["interval"] for row in found):
         yield "Shares of scores that differ have the intervals of means."
+    if report["unscored"]:
+        yield (
+            "Shares of units without a score are compared in the same way as means, over the units that both judges "
+            "were asked about."
+        )
 
 
 def draws_of(report: Row) -> str:
@@ -130,18 +137,20 @@ def draws_of(report: Row) -> str:
 def _agreement(report: Row) -> Iterator[str]:
     found: dict[str, None] = {}
     methods: set[str] = set()
+    raw = False
     for estimate, ordinal, group in _estimates(report):
+        raw |= estimate["name"] == "raw_agreement" and estimate["value"] is not None
         shown = {**(ORDINAL if ordinal else NOMINAL), **(FLEISS if group else {})}
         if estimate["name"] in shown and estimate["value"] is not None:
             found[shown[estimate["name"]]] = None
             methods.add(estimate["method"])
-    if not found:
+    if not raw:
         return
     *first, last = ["the share of equal labels, with the interval of a mean", *found]
-    yield f"Agreement on single labels is {'; '.join(first)}; and {last}."
+    yield f"Agreement on single labels is {''.join(f'{one}; ' for one in first)}{'and ' * bool(first)}{last}."
     if "jackknife_t" in methods:
         yield (
-            "Their 95 % intervals are Student's t about the logit of the coefficient in units of its range, with "
+            "95 % intervals of the coefficients are Student's t about their logit in units of their range, with "
             "errors by a jackknife over clusters (MacKinnon, Nielsen & Webb 2023, J. Appl. Econometrics 38(5):671-694)."
         )
     if report["self_consistency"]["pooled"]:
@@ -174,7 +183,10 @@ def _orders(report: Row) -> Iterator[str]:
             "2015), and are about other cases, not other models."
         )
     if any(pair["changes"] for pair in pairs):
-        yield "A reversal of two models is outside noise if it occurs in at least 95 % of these draws."
+        yield (
+            "A reversal of two models is outside noise if both orders occur together in at least 95 % of "
+            f"{RESAMPLES:,} draws of whole clusters (seed {SEED}); of fewer than {FEW_CLUSTERS} clusters it is unknown."
+        )
 
 
 def _people(report: Row) -> Iterator[str]:
@@ -187,9 +199,10 @@ def _people(report: Row) -> Iterator[str]:
             "2023, PPI++, arXiv 2311.01453), with variances over clusters."
         )
     if any(one["value"] is not None for one in by_rates):
+        draws = f", with intervals from {RESAMPLES:,} draws of whole clusters (seed {SEED})"
         yield (
             "By the judge's error rates against people, judged rates are corrected as by Rogan & Gladen (1978, Am. J. "
-            f"Epidemiol. 107(1):71-76), with intervals from {RESAMPLES:,} draws of whole clusters (seed {SEED})."
+            f"Epidemiol. 107(1):71-76){draws * any(bool(one['interval']) for one in by_rates)}."
         )
     if any(one["value"] is not None for one in (*powered, *by_rates)):
         yield "Corrections take for granted that the units that people labelled are a random part of all."

@@ -18,44 +18,6 @@ from judge.metrics.reasoning import COMPLETENESS, REASONING
 AGAINST_REFERENCE = frozenset({"match", COMPLETENESS.name})
 
 
-def why_not_comparable(kind_or_metric: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
-    """Why two judges' values of a kind or metric, over all their cases, must not be compared; empty if they may be.
-
-    Args:
-        a, b: facts of the judges as a run keeps them. A model's hold its settings under ``spec``; labels made
-            elsewhere have none, and no hash over their reference steps: only case by case can it be seen whether
-            these are the same, see `same_reference`.
-    """
-    if kind_or_metric not in AGAINST_REFERENCE:
-        return ""
-    ours, theirs = _reference(a), _reference(b)
-    if ours is None or theirs is None:
-        return (
-            f"{kind_or_metric} cannot be compared as a whole: labels made elsewhere do not say which reference steps "
-            "all their cases have; only cases whose reference steps are identical can be compared"
-        )
-    if not ours.hash or ours.hash != theirs.hash:
-        return (
-            f"{kind_or_metric} cannot be compared: one judge measured against reference steps by {ours}, the other "
-            f"by {theirs}"
-        )
-    return ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Reference:
-    name: str
-    hash: str
-
-    def __str__(self) -> str:
-        return f"{self.name or 'nobody'} ({self.hash[:8] or 'no hash'})"
-
-
-def _reference(facts: Mapping[str, Any]) -> _Reference | None:
-    spec = facts.get("spec")
-    return None if spec is None else _Reference(spec.get("reference", ""), spec.get("reference_hash", ""))
-
-
 @dataclass(frozen=True, slots=True)
 class CaseReference:
     """What is known of the reference steps that one judge had for one case.

@@ -21,6 +21,7 @@ from judge.runs.store import benchmark_of
 from judge.sensitivity import over_cases
 from judge.sensitivity.material import check_same_data, model_names, opened, same_judge
 from judge.sensitivity.settings import differing
+from judge.sensitivity.testing import LEVEL, at_floor
 from judge.settings import JudgeSpec, differences_between
 from judge.stats import Detectable, clusters_needed, detectable_difference, few_clusters, holm, paired
 
@@ -64,10 +65,9 @@ def compare_runs(
     _check_wanted(sides, settings, wanted)
     compared = [_setting(sides, setting, wanted, refused.get(setting, {}), detect) for setting in settings]
     if not any(entry["tests"] for entry in compared):
-        why = next(
-            (why for of_setting in refused.values() for why in of_setting.values()), "no metric is in all of them"
-        )
-        raise RunError(f"nothing in these runs can be compared: {why}; --force compares all the same")
+        whys = [f"{why}; --force compares all the same" for of in refused.values() for why in of.values()]
+        why = whys[0] if whys else f"no metric is in all of them{_unjudged(judge)}"
+        raise RunError(f"nothing in these runs can be compared: {why}")
     return {
         "benchmark": benchmark.name,
         "title": benchmark.title,
@@ -142,12 +142,19 @@ def _other_signatures(sides: Sequence[Side], setting: str) -> dict[str, str]:
 def _check_wanted(sides: Sequence[Side], settings: Sequence[str], wanted: Sequence[str]) -> None:
     there = dict.fromkeys(name for setting in settings for name in _lacking(sides, setting))
     if unknown := [name for name in wanted if name not in there]:
-        raise RunError(f"--metric {unknown[0]}: there is no such metric in these runs; there are: {', '.join(there)}")
+        more = _unjudged(sides[0].scorer.judge)
+        raise RunError(
+            f"--metric {unknown[0]}: there is no such metric in these runs; there are: {', '.join(there)}{more}"
+        )
     for name in wanted:
         gone = [lack for setting in settings if (lack := _lacking(sides, setting).get(name)) is not None]
         if all(gone):
             folders = ", ".join(str(side.folder) for side in sides if any(side in lack for lack in gone))
             raise RunError(f"--metric {name}: there is no such metric in {folders}, so it cannot be compared; {_HOW}")
+
+
+def _unjudged(judge: str | None) -> str:
+    return "; judged metrics are compared with --judge NAME only" if judge is None else ""
 
 
 def _lacking(sides: Sequence[Side], setting: str) -> dict[str, list[Side]]:
@@ -211,6 +218,7 @@ def _setting(
         "means": [_mean(side, setting, name) for name in names for side in sides],
         "tests": tests,
         "n_tests": adjusted.n,
+        "n_unresolved": sum(test["p_is_least"] and test["p_holm"] >= LEVEL for test in tests),
         "unscored": [row for name in names for row in _unscored(sides, setting, name)],
     }
 
@@ -244,6 +252,7 @@ def _tests(sides: Sequence[Side], setting: str, name: str, detect: float | None)
             "signature": metric.signature,
             "range": metric.range,
             **asdict(found),
+            "p_is_least": at_floor(found, RESAMPLES),
             **_without_score((a, b), setting, name, given),
             "detectable": asdict(least),
             "needed": None if detect is None else _needed(detect, least),

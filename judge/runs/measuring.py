@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from judge.benchmark import PENDING, Benchmark, Case, Explanation, TextScoredBenchmark
 from judge.errors import SpecError
@@ -28,8 +28,6 @@ from judge.runs.store import NOT_MEASURED, NOT_RUN, RunStore, StoredUnit
 
 Which = Literal["none", "lexical", "all"]
 """Which metrics: those that compare words, or those with an encoder as well."""
-
-WHICH: tuple[Which, ...] = get_args(Which)
 
 #: The metrics that need no encoder.
 LEXICAL: tuple[TextMetricName, ...] = ("bleu", "rouge_l", "meteor")

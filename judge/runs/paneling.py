@@ -3,6 +3,7 @@
 A label of the panel is what its rule makes of the labels of all its judges for the same item with the same text. Where
 they do not decide, or one of them gave no label, the panel has none: ``panel_tie`` and ``panel_incomplete``. Factuality
 is judged of effective steps only, so it is decided by those judges that found the step effective, where the panel does.
+What all judges that gave the panel's label tell of how they reached it, as in which turn a test was asked for, is kept.
 """
 
 from __future__ import annotations
@@ -224,13 +225,15 @@ def _label(kind: str, item: int, given: Mapping[str, Judgement | None], rule: Ru
     if label is None:
         return Unscored(PANEL_TIE, f"item {item + 1}: {said}")
     text = next((one.text for one in labels.values() if one.text), "")
-    return Judgement(kind, item, text, label, said, _path(labels))
+    return Judgement(kind, item, text, label, said, _path(labels, label))
 
 
-def _path(labels: Mapping[str, Judgement]) -> tuple[Mapping[str, Any], ...]:
-    """Who said what; and that a rule decided, which is the same for all judges."""
-    ruled = [entry for one in labels.values() for entry in one.path if RULE in entry or RUBRIC in entry]
-    return ({"labels": {judge: one.label for judge, one in labels.items()}}, *ruled[:1])
+def _path(labels: Mapping[str, Judgement], label: Label) -> tuple[Mapping[str, Any], ...]:
+    """Who said what; that a rule decided, which is the same for all judges; and what all that gave this label tell."""
+    ruled = [entry for one in labels.values() for entry in one.path if RULE in entry or RUBRIC in entry][:1]
+    first, *others = (one.path for one in labels.values() if one.label == label)
+    shared = [entry for entry in first if entry not in ruled and all(entry in path for path in others)]
+    return ({"labels": {judge: one.label for judge, one in labels.items()}}, *ruled, *shared)
 
 
 def _vote(kind: str, labels: Sequence[Label], rule: Rule) -> Label | None:

@@ -438,7 +438,8 @@ def _setting_warnings(setting: SettingSummary, scored: Set[str]) -> list[str]:
     ]
     clusters = min((m.n_clusters for m in setting.metrics.values() if m.n_clusters), default=0)
     if 0 < clusters < FEW_CLUSTERS:
-        found.append(f"{setting.setting}: only {clusters} clusters; standard errors and intervals cannot be relied on")
+        noun = "cluster" if clusters == 1 else "clusters"
+        found.append(f"{setting.setting}: only {clusters} {noun}; standard errors and intervals cannot be relied on")
     if suspected := setting.flags.get("prompt_cut_suspected"):
         found.append(
             f"{setting.setting}: in {suspected} units the server counted far fewer prompt tokens than were sent; "

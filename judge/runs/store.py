@@ -95,6 +95,7 @@ class TokenCount:
     completion: int
     reasoning: int
     unreported: int
+    cached: int
 
 
 class RunStore:
@@ -177,7 +178,8 @@ class RunStore:
     def tokens(self) -> list[TokenCount]:
         """Tokens by role, model and source."""
         query = """SELECT role, model, source, count(*), coalesce(sum(prompt_tokens), 0),
-            coalesce(sum(completion_tokens), 0), coalesce(sum(reasoning_tokens), 0), sum(prompt_tokens IS NULL)
+            coalesce(sum(completion_tokens), 0), coalesce(sum(reasoning_tokens), 0), sum(prompt_tokens IS NULL),
+            coalesce(sum(cached_tokens), 0)
             FROM exchanges WHERE error = '' GROUP BY role, model, source ORDER BY role, model, source"""
         return self._database.run(lambda db: [TokenCount(*row) for row in db.execute(query)])
 

@@ -15,6 +15,7 @@ from judge.runs.comparable import AGAINST_REFERENCE, references_before, same_ref
 from judge.sensitivity.labels import between
 from judge.sensitivity.material import RESAMPLES, SEED, Candidate, Material
 from judge.sensitivity.scores import asked, not_comparable
+from judge.sensitivity.settings import axis
 from judge.stats import Rankings, rankings
 
 Scores = Mapping[str, Mapping[str, float]]
@@ -91,7 +92,8 @@ def _pair(
 ) -> dict[str, Any]:
     """How two judges order the models, on the cases that both scored for all of them."""
     names = list(scores)
-    row: dict[str, Any] = {"judges": names, "between": between(material, names)}
+    differ = axis(*(material.judges[name].spec for name in names))
+    row: dict[str, Any] = {"judges": names, "between": between(material, names), "axis": differ}
     if why := next(filter(None, (material.refused(one, metric, names) for one in candidates)), ""):
         return {**row, "not_comparable": why, "n": None, "n_clusters": None, "n_left_out": None, "reason": "",
                 "means": None, "concordance": None, "changes": []}  # fmt: skip

@@ -67,7 +67,7 @@ def carry_out(tables: Sequence[Sequence[dict[str, Any]]]) -> Family:
     for row, one, p in zip(rows, found, adjusted, strict=True):
         row["compared"] = asdict(replace(one, p_holm=p))
     unresolved = sum(
-        p is not None and p >= LEVEL and _at_floor(one, more)
+        p is not None and p >= LEVEL and at_floor(one, more)
         for one, more, p in zip(found, draws, adjusted, strict=True)
     )
     return Family(n, sum(p is not None and p < LEVEL for p in adjusted), unresolved, max(draws, default=RESAMPLES))
@@ -78,14 +78,15 @@ def _floor(n_clusters: int, resamples: int) -> float:
     return two_sided_p(np.ones(resamples), n_clusters)
 
 
-def _at_floor(one: Paired, resamples: int) -> bool:
+def at_floor(one: Paired, resamples: int) -> bool:
+    """Whether p is the least that so many draws can show."""
     return one.interval is not None and one.p is not None and one.p <= _floor(one.n_clusters, resamples) * (1 + 1e-9)
 
 
 def _needed(one: Paired, n: int) -> int:
     """Draws with which the least p would be well below `LEVEL` among ``n`` tests, if it is the least that was found."""
     draws = RESAMPLES
-    if not _at_floor(one, draws):
+    if not at_floor(one, draws):
         return draws
     while draws < MOST_DRAWS and _floor(one.n_clusters, draws) * n >= LEVEL / 5:
         draws = min(2 * draws, MOST_DRAWS)

@@ -16,6 +16,7 @@ REASONS: Mapping[str, str] = {
     "too_few_items": "fewer than three items can be compared",
     "one_label": "all labels compared are the same, so that chance alone would make all agree",
     "constant": "a rater gave the same rating to all items compared",
+    "one_rank": "a judge puts all models on one rank",
     "no_value": "the estimate itself has no value",
     "one_cluster": "all items compared are of one cluster",
     "one_cluster_decides": "without one of the clusters the estimate would be undefined",

@@ -236,7 +236,7 @@ class _Ranked:
         names = self.judges[pair[0]], self.judges[pair[1]]
         tau = float(_tau_b(self.signs[None, pair[0]], self.signs[None, pair[1]])[0])
         if np.isnan(tau):
-            return Concordance(names, None, None, reason="constant", interval_reason="no_value")
+            return Concordance(names, None, None, reason="one_rank", interval_reason="no_value")
         if self.drawn is None:
             return Concordance(names, tau, None, interval_reason="one_cluster")
         draws = _tau_b(self.drawn[:, pair[0]], self.drawn[:, pair[1]])

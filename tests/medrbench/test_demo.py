@@ -162,3 +162,23 @@ def test_the_judge_of_the_demo_leaves_one_answer_unscored_and_says_so(cli: Comma
     recorded = (DATA / "judge.recording.jsonl").read_text(encoding="utf-8").splitlines()[1:]
     (tokens,) = [row for row in ran.json["tokens"] if row["role"] == "judge:synthetic-judge"]
     assert (tokens["calls"], tokens["source"]) == (len(recorded), "replay")
+
+
+def numbers(metric: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in metric.items() if name != "signature"}
+
+
+def test_a_panel_of_judges_with_the_same_labels_of_examinations_has_their_numbers(cli: Command, run: Path) -> None:
+    """Also where nothing was asked for, which is precision 0, and by turn: labels alone tell neither."""
+    judges = {"synthetic-judge": "judge", "synthetic-strict-judge": "strict-judge"}
+    for file in judges.values():
+        ran = cli("judge", run, "--judge", f"replay:{DATA / f'{file}.recording.jsonl'}", "--judge-protocol", "batched")
+        assert ran.code == 0, ran.err
+    ran = cli("panel", run, "--judges", ",".join(judges), "--rule", "unanimous", "--name", "jury", "--json")
+    assert ran.code == 0, ran.err
+    alone = cli("score", run, "--judge", "synthetic-judge", "--json").json
+    for ours, theirs in zip(ran.json["settings"], alone["settings"], strict=True):
+        exams = [name for name in theirs["metrics"] if name.startswith("exam_") and name.endswith("_judged")]
+        for name in exams:
+            assert numbers(ours["metrics"][name]) == numbers(theirs["metrics"][name])
+    assert ran.json["settings"][1]["metrics"]["exam_precision_judged"]["mean"] == pytest.approx((4 / 5 + 0) / 2)

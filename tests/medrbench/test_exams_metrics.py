@@ -43,6 +43,12 @@ def test_given_labels_that_do_not_say_the_turn_when_scored_then_only_the_recall_
     assert {one.reason for name, one in found.items() if "_turn_" in name} == {"not_judged"}  # type: ignore[union-attr]
 
 
+def test_given_the_turn_of_some_tests_only_when_scored_then_it_is_missing_and_not_unasked() -> None:
+    told = Judgement("exam_recall", 0, "CT", True, path=({"turn": 1},))
+    found = scored(told, Judgement("exam_recall", 1, "MRI", True))
+    assert {one.reason for name, one in found.items() if "_turn_" in name} == {"missing_label"}  # type: ignore[union-attr]
+
+
 def test_given_a_gap_in_the_items_when_scored_then_a_label_is_missing() -> None:
     found = scored(Judgement("exam_precision", 0, "CT", True), Judgement("exam_precision", 2, "MRI", True))
     assert found["exam_precision_judged"] == Unscored("missing_label", "1 of 3 labels are missing")

@@ -62,7 +62,9 @@ def test_what_a_corrected_mean_is_and_its_notes_are_said_in_sentences() -> None:
     found = people_facts(Labelled(("dr",), [row(note="few of them")]), KNOWN, ["j", "dr"])
     assert found is not None
     first, note = found["sentences"]
-    assert first.startswith("A mean “corrected by people” estimates what dr would have said of all units")
+    assert first.startswith(
+        "A mean “corrected by people” estimates what dr would have said of all units that the judge"
+    )
     assert note == "Few of them."
 
 

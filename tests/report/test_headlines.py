@@ -64,7 +64,7 @@ def setting(**scored: int) -> dict[str, Any]:
     return {"setting": "oracle", "blocks": blocks}
 
 
-def shown(j: dict[str, float], k: dict[str, float]) -> list[dict[str, Any]]:
+def shown(j: dict[str, float], k: dict[str, float], *people: str) -> list[dict[str, Any]]:
     """The tiles of two judges: case -> score."""
     units = [StoredUnit(Unit("b", "oracle", case, 1), "concluded", "", (), None) for case in "abc"]
     of: dict[str, dict[str, dict[str, Outcome]]] = {
@@ -74,7 +74,7 @@ def shown(j: dict[str, float], k: dict[str, float]) -> list[dict[str, Any]]:
         }
         for name, values in (("j", j), ("k", k))
     }
-    return headlines([setting(j=len(j), k=len(k))], [BY_J, BY_K], units, of)
+    return headlines([setting(j=len(j), k=len(k))], [BY_J, BY_K], units, of, people)
 
 
 def test_means_on_the_same_cases_need_no_word() -> None:
@@ -86,6 +86,12 @@ def test_means_on_other_cases_say_so_and_have_one_over_those_in_common() -> None
     first, other = shown({"a": 1, "b": 0, "c": 0}, {"a": 1, "b": 1})
     assert (first["others"], first["common"]) == ("", {"n_cases": 2, "mean": 0.5})
     assert (other["others"], other["common"]) == ("oracle by j", {"n_cases": 2, "mean": 1.0})
+
+
+def test_people_who_labelled_few_cases_do_not_narrow_what_judges_are_compared_on() -> None:
+    first, person = shown({"a": 1, "b": 0, "c": 0}, {"a": 1}, "k")
+    assert (first["others"], first["common"]) == ("", None)
+    assert (person["others"], person["common"]) == ("oracle by j", None)
 
 
 def test_as_many_cases_are_not_the_same_cases() -> None:

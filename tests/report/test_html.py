@@ -205,6 +205,7 @@ def test_the_command_says_that_texts_were_cut(cli: Command, hostile: Path, tmp_p
     [
         ([], "nothing to make; give --html FILE, --figures DIR or --json"),
         (["--html", "{folder}/none/r.html"], "cannot be written: No such file or directory"),
+        (["--html", f"{Path(__file__)}/r.html"], "cannot be written: Not a directory"),
         (["--json", "--judge", "nobody"], "no judgements by 'nobody'"),
         (["--json", "--cutoff", "yesterday"], "does not match the format '%Y-%m-%d'"),
     ],

@@ -16,6 +16,7 @@ from judge.report.paper import Paper, sensitivity_paper
 from judge.report.provenance import provenance
 from judge.report.statistics_told import moved_by_judges
 from judge.sensitivity import load, sensitivity
+from tests.runs.in_memory import candidate, material
 from tests.runs.labelled import accuracy, cases, data_of, people
 
 N = 24
@@ -61,8 +62,19 @@ def test_what_a_report_does_not_have_is_not_told(folders: list[Path]) -> None:
     text = " ".join(paper_of(folders[:1], ["strict", "mild"]).methods)
     assert "Outputs of alpha were judged on cases" in text
     for absent in ("Kendall", "prediction-powered", "a person's", "Fleiss", "quadratic", "AC2", "Self-preference",
-                   "more than once", "error rates"):  # fmt: skip
+                   "more than once", "error rates", "group means", "ounds say"):  # fmt: skip
         assert absent not in text
+
+
+def test_judges_that_have_no_case_in_common_are_not_said_to_be_compared() -> None:
+    said = {"x": dict.fromkeys(cases(N)[:9], True), "y": dict.fromkeys(cases(N)[9:], True)}
+    assert moved_by_judges(sensitivity(material([candidate("alpha", said, cases(N))]))) == []
+
+
+def test_judges_that_say_the_same_of_everything_agree_by_no_coefficient() -> None:
+    yes = dict.fromkeys(cases(N), True)
+    *_, last = moved_by_judges(sensitivity(material([candidate("alpha", {"x": yes, "y": yes}, cases(N))])))
+    assert last == "Agreement on single labels is the share of equal labels, with the interval of a mean."
 
 
 def test_people_and_the_correction_by_their_labels_are_told(folders: list[Path]) -> None:

@@ -23,7 +23,8 @@ completion = 10
 
 
 def row(model: str, **others: Any) -> dict[str, Any]:
-    blank = {"role": "doctor", "source": "server", "calls": 1, "prompt": 0, "completion": 0, "reasoning": 0}
+    blank = {"role": "doctor", "source": "server", "calls": 1, "prompt": 0, "completion": 0, "reasoning": 0,
+             "cached": 0}  # fmt: skip
     return {"model": model, **blank, "unreported": 0, **others}
 
 
@@ -51,6 +52,18 @@ def test_answers_from_a_recording_or_a_cache_cost_nothing(prices: Prices) -> Non
     cost = cost_of(rows, prices)
     assert (cost.rows, cost.total, cost.unpriced) == ((0.0, 0.0), 0.0, ())
     assert cost.sentence().endswith("; 4 calls answered from a cache or a recording cost nothing")
+
+
+def test_cached_prompt_tokens_have_a_price_of_their_own_or_it_is_said_that_they_have_none(prices: Prices) -> None:
+    rows = [row("a/model:1", prompt=1_000_000, cached=400_000)]
+    cost = cost_of(rows, prices)
+    assert cost.total == pytest.approx(2.5)
+    assert cost.sentence().endswith("; 400,000 cached prompt tokens are reckoned at the full price")
+    cheap = Prices.model_validate({"currency": "EUR", "models": {"a/model:1": {"prompt": 2.5, "completion": 10,
+                                                                              "cached": 0.25}}})  # fmt: skip
+    found = cost_of(rows, cheap)
+    assert found.total == pytest.approx(1.6)  # .6 x 2.5 + .4 x .25
+    assert "cached" not in found.sentence()
 
 
 def test_calls_whose_tokens_nobody_counted_are_said_to_be_missing(prices: Prices) -> None:

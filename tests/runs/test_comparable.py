@@ -2,49 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from graphs.medrbench.labels import read_labels
 from judge.judgements import CaseLabels
-from judge.runs.comparable import CaseReference, comparable_cases, same_reference, why_not_comparable
+from judge.runs.comparable import CaseReference, comparable_cases, same_reference
 from tests.data import real_data
-
-
-def judge(reference: str = "rules.v1", reference_hash: str = "aa11") -> dict[str, Any]:
-    return {"source": "model", "spec": {"reference": reference, "reference_hash": reference_hash}}
-
-
-IMPORTED = {"source": "imported", "file": "labels.jsonl"}
-
-
-@pytest.mark.parametrize("name", ["completeness", "match"])
-def test_one_reference_makes_two_judges_comparable_and_another_does_not(name: str) -> None:
-    assert why_not_comparable(name, judge(), judge()) == ""
-    why = why_not_comparable(name, judge(), judge("openai:gpt-4.1", "bb22"))
-    assert name in why
-    assert "rules.v1 (aa11)" in why
-    assert "openai:gpt-4.1 (bb22)" in why
-
-
-def test_one_splitter_over_other_data_is_another_reference() -> None:
-    assert "rules.v1 (bb22)" in why_not_comparable("completeness", judge(), judge(reference_hash="bb22"))
-
-
-def test_judges_without_a_reference_are_not_comparable_by_it() -> None:
-    assert why_not_comparable("completeness", judge("", ""), judge("", "")) != ""
-
-
-@pytest.mark.parametrize(("a", "b"), [(IMPORTED, judge()), (judge(), IMPORTED), (IMPORTED, IMPORTED)])
-def test_labels_made_elsewhere_are_comparable_case_by_case_only(a: dict[str, Any], b: dict[str, Any]) -> None:
-    assert "only cases whose reference steps are identical" in why_not_comparable("match", a, b)
-
-
-@pytest.mark.parametrize("name", ["efficiency", "factuality", "accuracy", "effectiveness", "exam_recall"])
-def test_what_rests_on_no_reference_is_always_comparable(name: str) -> None:
-    assert why_not_comparable(name, judge(), judge("x", "y")) == ""
-    assert why_not_comparable(name, IMPORTED, judge()) == ""
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,13 @@ import json
 from dataclasses import dataclass
 from math import comb
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pytest
 
 from judge.stats import clusters_needed
+from judge.stats.distributions import t_cdf
 from tests.caremedeval.synthetic import question, write_data
 from tests.conftest import CHECKOUT, Command
 from tests.explained import caremedeval_run
@@ -161,7 +163,7 @@ def test_mcnemars_test_is_not_made_of_cases_in_clusters(compared: Compared) -> N
 
 
 def test_few_clusters_are_warned_of_beside_the_numbers(compared: Compared) -> None:
-    told = "Beware, only 5 clusters: they say little of how others would differ"
+    told = "nly 5 clusters of cases: with fewer than 10, intervals and tests tell little"
     assert told in compared.shown
     assert told in compared.page
     assert "only 5 clusters" in pair(compared.report, "emr")["note"]
@@ -251,6 +253,25 @@ def test_three_models_are_compared_in_pairs(cli: Command, tmp_path: Path) -> Non
     assert all(row["p_holm"] >= row["p"] for row in rows)
 
 
+def test_tests_that_so_few_draws_cannot_show_to_be_clear_are_told(
+    cli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given three models of which none is above the one before in any draw."""
+    runs = runs_of(tmp_path, a=solved(*range(18)), b=solved(*range(9)), c=solved())
+    assert report(cli, *runs, "--judge", "x")["settings"][0]["n_unresolved"] == 0
+    monkeypatch.setattr("judge.runs.comparing.RESAMPLES", 200)
+    (found,) = report(cli, *runs, "--judge", "x")["settings"]
+    tail = (1 + 0) / (1 + 200)
+    least = 2 * t_cdf(NormalDist().inv_cdf(tail) * (19 / 20) ** 0.5, 19)
+    assert [(row["p"], row["p_holm"]) for row in found["tests"]] == [
+        (pytest.approx(least), pytest.approx(3 * least))
+    ] * 3
+    assert found["n_unresolved"] == 3
+    assert "3 tests of this setting, of which 3 may be clear" in " ".join(
+        cli("compare", *runs, "--judge", "x").out.split()
+    )
+
+
 def test_the_mean_of_each_model_is_that_of_score(cli: Command, tmp_path: Path) -> None:
     runs = runs_of(tmp_path, a=solved(*range(13)), b=solved(*range(9)))
     found = report(cli, *runs, "--judge", "x")["settings"][0]["means"]
@@ -297,7 +318,9 @@ def test_runs_that_are_not_of_the_same_cases_or_settings_are_refused(
     assert "has no judgements by 'nobody'" in cli("compare", *runs, "--judge", "nobody").sentence
     wrong = cli("compare", *runs, "--judge", "x", "--metric", "speed").sentence
     assert "there is no such metric in these runs; there are: exact, accuracy" in wrong
-    assert "nothing in these runs can be compared" in cli("compare", *runs).sentence
+    unjudged = cli("compare", *runs).sentence
+    assert unjudged.endswith("no metric is in all of them; judged metrics are compared with --judge NAME only")
+    assert "--judge NAME only" in cli("compare", *runs, "--metric", "accuracy").sentence
 
 
 def test_numbers_with_other_signatures_are_not_compared_unless_forced(cli: Command, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from judge.report.sensitivity_summary import summary
 from judge.sensitivity import Material, sensitivity
-from tests.runs.in_memory import Labels, candidate, material, panel
+from tests.runs.in_memory import Labels, candidate, judge_of, material, panel
 
 Rows = Mapping[str, Mapping[str, Labels]]
 """Model -> judge -> labels."""
@@ -143,7 +143,8 @@ def check_agreement(facts: Facts, found: re.Match[str], pairs: list[tuple[str, s
         return
     values = [value for _, _, value in enough if value is not None]
     assert ac1 == (pytest.approx(min(values)) if values else None)
-    assert int(found["of"] or 1) == len(enough)
+    assert int(found["of"] or 1) == len(values or enough)
+    assert (found["how"] is None) == (not values or len(values) == 1)
 
 
 def check_missing(facts: Facts, found: re.Match[str]) -> None:
@@ -156,7 +157,7 @@ def check_missing(facts: Facts, found: re.Match[str]) -> None:
 AGREEMENT = (
     r"(?P<first>\w+) and (?P<second>\w+) give the same label in (?P<raw>[\d.]+) % \([^)]*\) of (?P<n>\d+) labels? of "
     r"accuracy(?: of (?P<model>\w+))?: (?:AC1 (?P<ac1>[-\d.]+) [^;]*?|beyond chance nothing can be said: [^;]*?)"
-    r"(?: \(the least beyond chance of (?P<of>\d+) comparisons of at least 10 labels\)"
+    r"(?: \(the least(?P<how> beyond chance)? of (?P<of>\d+) comparisons of at least 10 labels\)"
     r"| \(no comparison has 10 labels\))?"
 )
 
@@ -255,6 +256,41 @@ def test_people_who_rated_a_few_cases_do_not_change_how_judges_are_compared() ->
     }
     said = "x puts alpha above beta (0.750, 0.500) and y the reverse (0.500, 0.750) on the 40 cases that both scored"
     assert any(said in sentence for sentence in summary(report))
+
+
+def test_a_reversal_between_two_repetitions_of_one_judge_is_called_so() -> None:
+    """Given a judge that is asked twice under equal settings, and orders two models otherwise the second time."""
+    cases = [f"C{n}" for n in range(12)]
+    solved = {("alpha", "once"): 8, ("beta", "once"): 4, ("alpha", "again"): 4, ("beta", "again"): 8}
+    models = [
+        candidate(
+            model,
+            {time: {case: n < solved[model, time] for n, case in enumerate(cases)} for time in ("once", "again")},
+            cases,
+        )
+        for model in ("alpha", "beta")
+    ]
+    report = sensitivity(material(models, [judge_of("once", "m"), judge_of("again", "m")]))
+    said = "once puts alpha above beta (0.667, 0.333) and again, asked under equal settings, the reverse (0.333, 0.667)"
+    assert any(said in sentence for sentence in summary(report))
+
+
+def test_comparisons_of_which_nothing_can_be_said_beyond_chance_are_none_of_those_it_is_least_in() -> None:
+    """Given three judges of whom two say true of everything, so that chance explains all of their agreement."""
+    cases = [f"C{n}" for n in range(12)]
+    yes = dict.fromkeys(cases, True)
+    said = {"x": yes, "y": yes, "z": {case: n < 9 for n, case in enumerate(cases)}}
+    sentence = next(one for one in summary(sensitivity(material([candidate("alpha", said, cases)]))) if "Among" in one)
+    assert "(the least beyond chance of 2 comparisons of at least 10 labels)" in sentence
+    alike = summary(sensitivity(material([candidate("alpha", {**said, "z": yes}, cases)])))
+    (sentence,) = [one for one in alike if "Among" in one]
+    assert "beyond chance nothing can be said" in sentence
+    assert "(the least of 3 comparisons of at least 10 labels)" in sentence
+
+
+def test_of_one_judge_the_summary_says_that_there_is_no_other() -> None:
+    (sentence,) = summary(sensitivity(material([candidate("alpha", {"x": {"C0": True, "C1": False}}, ["C0", "C1"])])))
+    assert sentence == "Only x judged these outputs, so that there is no other to compare it with."
 
 
 def test_of_two_people_alone_the_summary_says_how_far_they_agree() -> None:

@@ -127,7 +127,7 @@ def test_confusion_matrices_name_who_said_what(capsys: pytest.CaptureFixture[str
     report = sensitivity(material([candidate("alpha", {"x": first(30), "y": first(16)}, CASES)]))
     shown = table(report, "confusion matrices of accuracy: x / y")
     assert shown["columns"][-2:] == ["second says false", "second says true"]
-    assert [row[-3:] for row in shown["rows"]] == [["x says false", "10", "0"], ["x says true", "14", "16"]]
+    assert [row[-3:] for row in shown["rows"]] == [["first says false", "10", "0"], ["first says true", "14", "16"]]
     assert shown["folded"]
     print_sensitivity(report, [])
     assert "confusion matrices of accuracy" in capsys.readouterr().out, "there are two labels only"
