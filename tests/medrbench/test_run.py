@@ -147,8 +147,8 @@ def test_whatever_happens_every_unit_has_a_status_and_scores_or_a_reason(cli: Co
 
 # --- the real cases
 
-CASES = 60
-CONNECTIONS = 32
+CASES = 30
+CONNECTIONS = 16
 
 
 def real_arguments(server: ModelServer, out: Path, *more: object) -> list[object]:
