@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from judge.report.figures import (
@@ -17,7 +16,6 @@ from judge.report.figures import (
     finished,
     forest,
     row_labels,
-    style,
 )
 
 if TYPE_CHECKING:
@@ -34,7 +32,7 @@ def draw_differences(report: Mapping[str, Any], *, png: bool = False) -> list[Fi
         report: as `judge.runs.comparing.compare_runs`.
         png: also as PNG.
     """
-    return _drawn(lambda: (drawing for entry in report["settings"] for drawing in _of_tests(entry)), png)
+    return finished((drawing for entry in report["settings"] for drawing in _of_tests(entry)), png=png)
 
 
 def draw_judges(report: Mapping[str, Any], *, png: bool = False) -> list[Figure]:
@@ -44,15 +42,7 @@ def draw_judges(report: Mapping[str, Any], *, png: bool = False) -> list[Figure]
         report: as `judge.sensitivity.sensitivity`.
         png: also as PNG.
     """
-    return _drawn(lambda: (drawing for setting in report["settings"] for drawing in _of_judges(report, setting)), png)
-
-
-def _drawn(make: Callable[[], Iterable[Drawing]], png: bool) -> list[Figure]:
-    import matplotlib
-
-    with matplotlib.rc_context(style()), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # in a name; it stands in the tables too
-        return finished(list(make()), png=png)
+    return finished((drawing for setting in report["settings"] for drawing in _of_judges(report, setting)), png=png)
 
 
 # -- judges ------------------------------------------------------------------------------------------------------------

@@ -10,8 +10,9 @@ import io
 import re
 import textwrap
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,12 +93,8 @@ def draw_figures(facts: Mapping[str, Any], *, png: bool = False) -> list[Figure]
     Args:
         png: also as PNG.
     """
-    import matplotlib
-
-    with matplotlib.rc_context(style()), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # in a name; it stands in the tables too
-        drawn = [drawing for setting in facts["settings"] for drawing in _of_setting(facts, setting)]
-        return finished([*drawn, *_statuses(facts), *_tokens(facts)], png=png)
+    of_settings = (drawing for setting in facts["settings"] for drawing in _of_setting(facts, setting))
+    return finished(chain(of_settings, _statuses(facts), _tokens(facts)), png=png)
 
 
 def write_figures(figures: Sequence[Figure], folder: Path) -> list[str]:
@@ -235,7 +232,7 @@ def _tokens(facts: Mapping[str, Any]) -> Iterator[Drawing]:
 # -- drawing ---------------------------------------------------------------------------------------------------------
 
 
-def style() -> Any:
+def _style() -> Any:
     """matplotlib's settings; outlines instead of fonts, so that a figure looks alike everywhere."""
     return {
         "font.family": "DejaVu Sans", "font.size": 8.5, "text.color": INK, "axes.edgecolor": MUTED,
@@ -360,10 +357,19 @@ def _legend(axes: Axes, entries: Sequence[tuple[str, str, str]]) -> None:
     axes.legend(handles=patches, loc="lower right", bbox_to_anchor=(1, 1), ncols=len(patches), frameon=False)
 
 
-def finished(drawn: Sequence[Drawing], *, png: bool) -> list[Figure]:
-    """Drawings as SVG, on request as PNG too, under names of their own."""
-    names = _unique([_file_name(drawing.name) for drawing in drawn])
-    return [_finished(drawing, name, png=png) for drawing, name in zip(drawn, names, strict=True)]
+def finished(drawings: Iterable[Drawing], *, png: bool) -> list[Figure]:
+    """Drawings as SVG, on request as PNG too, under names of their own.
+
+    Args:
+        drawings: not drawn yet, but as they are asked for here, so that all have one style.
+    """
+    import matplotlib
+
+    with matplotlib.rc_context(_style()), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # in a name; it stands in the tables too
+        drawn = list(drawings)
+        names = _unique([_file_name(drawing.name) for drawing in drawn])
+        return [_finished(drawing, name, png=png) for drawing, name in zip(drawn, names, strict=True)]
 
 
 def _finished(drawing: Drawing, name: str, *, png: bool) -> Figure:
