@@ -13,7 +13,7 @@ from typing import Any, Literal
 from judge.benchmark import Benchmark, Case, JudgedBenchmark
 from judge.errors import RunError, SpecError
 from judge.judgements import UnitJudgements
-from judge.metrics.reasoning import REASONING
+from judge.metrics.reasoning import NOT_JUDGED, REASONING
 from judge.metrics.signature import Metric
 from judge.outcome import Outcome, Scored, Unscored
 from judge.runs.annotating import PERSON
@@ -27,9 +27,6 @@ from judge.settings import JudgeSpec, RunSpec
 
 #: Of the draws for intervals, and how many.
 SEED, RESAMPLES = 20251130, 2000
-
-#: Why a unit has no score by a judge that was not asked what the metric needs.
-NOT_JUDGED = "not_judged"
 
 JudgeKind = Literal["model", "person", "panel", "imported"]
 

@@ -29,8 +29,8 @@ from judge.stats.coefficients import (
 )
 from judge.stats.estimates import Estimate
 from judge.stats.intervals import few_clusters, mean_interval
-from judge.stats.jackknife import check_level, jackknife_interval, without_each
-from judge.stats.means import SAME
+from judge.stats.jackknife import jackknife_interval, without_each
+from judge.stats.means import SAME, check_level
 from judge.stats.ratings import ItemKey, Rating, Ratings, read_ratings
 
 

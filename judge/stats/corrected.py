@@ -21,7 +21,7 @@ from judge.stats.distributions import t_quantile
 from judge.stats.draws import expanded_interval
 from judge.stats.estimates import Drawing
 from judge.stats.intervals import FEW_CLUSTERS, few_clusters
-from judge.stats.means import SAME
+from judge.stats.means import SAME, check_level
 from judge.stats.paired import Scores, scored
 from judge.stats.ratings import ItemKey, cluster_codes
 
@@ -97,8 +97,7 @@ def prediction_powered(
     Raises:
         ValueError: a score is no finite number; ``weight`` or ``level`` out of range.
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, got {level}")
+    check_level(level)
     if weight is not None and not 0.0 <= weight <= 1.0:
         raise ValueError(f"weight must lie between 0 and 1, got {weight}")
     items = _items(judge, human, cluster_of)

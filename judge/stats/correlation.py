@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from judge.stats.estimates import Estimate
 from judge.stats.intervals import few_clusters
-from judge.stats.jackknife import check_level, jackknife_interval, without_each
+from judge.stats.jackknife import jackknife_interval, without_each
+from judge.stats.means import check_level
 from judge.stats.ratings import ItemKey, cluster_codes
 
 Array = NDArray[np.float64]

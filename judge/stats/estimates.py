@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from judge.stats.means import check_level
+
 #: Why an estimate, or its interval, is not there.
 REASONS: Mapping[str, str] = {
     "no_overlap": "no item has labels of two raters",
@@ -95,8 +97,7 @@ class Drawing:
     def __post_init__(self) -> None:
         if self.resamples < 1:
             raise ValueError(f"resamples must be at least 1, got {self.resamples}")
-        if not 0.0 < self.level < 1.0:
-            raise ValueError(f"level must lie between 0 and 1, got {self.level}")
+        check_level(self.level)
 
     def weights(self, n_clusters: int, width: int) -> Iterator[NDArray[np.float64]]:
         """How often each cluster is drawn, shape (draws, clusters), in blocks that keep memory bounded.

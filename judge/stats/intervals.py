@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judge.stats.distributions import mid_p_interval, t_quantile
-from judge.stats.means import SAME, prepared
+from judge.stats.means import SAME, check_level, prepared
 
 #: With fewer clusters no interval is to be trusted.
 FEW_CLUSTERS = 10
@@ -100,8 +100,7 @@ def mean_interval(
     Raises:
         ValueError: as `judge.stats.clustered_mean`, a value out of range, or ``level`` out of range.
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, got {level}")
+    check_level(level)
     scores, codes, n_clusters = prepared(values, clusters)
     reason = "" if n_clusters > 1 else "one_cluster" if n_clusters else "no_items"
     if reason:
@@ -122,22 +121,6 @@ def few_clusters(n_clusters: int) -> str:
     return f"only {n_clusters} clusters: they say little of how others would differ, whatever the interval"
 
 
-def cluster_error(scores: NDArray[np.float64], codes: NDArray[np.intp], n_clusters: int) -> float:
-    """The standard error with every cluster's residual divided by ``1 - n_g/n`` (HC3), as the interval has it.
-
-    It is larger than that of `judge.stats.clustered_mean` by ``sqrt(G/(G-1))`` where clusters have one size, and by
-    more where they have not.
-    """
-    residuals = _weighed_residuals(scores, codes, n_clusters)
-    return math.sqrt(float(residuals @ residuals)) / scores.size
-
-
-def _weighed_residuals(scores: NDArray[np.float64], codes: NDArray[np.intp], n_clusters: int) -> NDArray[np.float64]:
-    n = scores.size
-    residuals = np.bincount(codes, weights=scores - math.fsum(scores) / n, minlength=n_clusters)
-    return np.asarray(residuals / (1.0 - np.bincount(codes, minlength=n_clusters) / n), dtype=np.float64)
-
-
 def _within(scores: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
     """Scores in units of their range."""
     if scores.min() < low - _TOLERANCE or scores.max() > high + _TOLERANCE:
@@ -154,22 +137,23 @@ def _ends(
     if bounded and min(mean, 1.0 - mean) < SAME:
         least = ((1.0 - level) / 2.0) ** (1.0 / n_clusters)
         return "exact", (0.0, 1.0 - least) if mean < 0.5 else (least, 1.0)
-    error = cluster_error(scores, codes, n_clusters)
+    sizes = np.bincount(codes, minlength=n_clusters)
+    residuals = np.bincount(codes, weights=scores - mean, minlength=n_clusters) / (1.0 - sizes / scores.size)
+    error = math.sqrt(float(residuals @ residuals)) / scores.size
     if error <= SAME * max(1.0, abs(mean)):
         return "", None
-    reach = t_quantile((1.0 + level) / 2.0, _degrees(scores, codes, n_clusters)) * error
+    reach = t_quantile((1.0 + level) / 2.0, _degrees(residuals, sizes)) * error
     if not bounded:
         return "t", (mean - reach, mean + reach)
     return "logit_t", logit_ends(mean, reach)
 
 
-def _degrees(scores: NDArray[np.float64], codes: NDArray[np.intp], n_clusters: int) -> int:
+def _degrees(residuals: NDArray[np.float64], sizes: NDArray[np.intp]) -> int:
     """Those of the sizes of clusters; fewer where a few clusters have most of the variance."""
-    sizes = np.bincount(codes)
     known = effective_degrees(sizes)
     if sizes.max() == 1:
         return known
-    squares = _weighed_residuals(scores, codes, n_clusters) ** 2
+    squares = residuals**2
     seen = 3.0 * float(squares.sum()) ** 2 / float(squares @ squares)
     return max(min(known, int(seen + _TOLERANCE) - 1), 1)
 

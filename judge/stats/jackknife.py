@@ -77,9 +77,3 @@ def without_each(n_clusters: int, width: int) -> Iterator[NDArray[np.float64]]:
     for start in range(0, n_clusters, block):
         gone = np.arange(start, min(start + block, n_clusters))
         yield (gone[:, None] != np.arange(n_clusters)).astype(np.float64)
-
-
-def check_level(level: float) -> None:
-    """Raise ValueError unless ``level`` lies between 0 and 1."""
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, got {level}")

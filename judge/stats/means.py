@@ -96,8 +96,7 @@ def bootstrap_interval(
     """
     if resamples < 1:
         raise ValueError(f"resamples must be at least 1, got {resamples}")
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, got {level}")
+    check_level(level)
     scores, codes, n_clusters = prepared(values, clusters)
     if n_clusters < 2:
         return None
@@ -143,6 +142,12 @@ def _resampled_means(
         drawn = rng.integers(n_clusters, size=(stop - start, n_clusters))
         means[start:stop] = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
     return means
+
+
+def check_level(level: float) -> None:
+    """Raise ValueError unless ``level``, the coverage of an interval, lies between 0 and 1."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1, got {level}")
 
 
 def prepared(values: ArrayLike, clusters: Sequence[Hashable]) -> tuple[NDArray[np.float64], NDArray[np.intp], int]:
