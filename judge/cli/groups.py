@@ -126,6 +126,18 @@ def refuse_alone(names: Sequence[str], needed: str) -> None:
         raise SpecError(f"--{given[0].replace('_', '-')} goes with {needed}")
 
 
+def names(option: str, text: str | None) -> tuple[str, ...]:
+    """The names in a list separated by commas, each once; empty where the option was not given.
+
+    Raises:
+        SpecError: it was given and names nothing.
+    """
+    found = tuple(dict.fromkeys(part.strip() for part in (text or "").split(",") if part.strip()))
+    if text is not None and not found:
+        raise SpecError(f"{option} names nothing; separate names by commas")
+    return found
+
+
 def json_object(option: str, text: str | None) -> dict[str, Any]:
     """The JSON object that was given with an option; empty without one.
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from judge.cli.groups import DIRECTORY, json_option, print_json
-from judge.cli.sensitivity import names
+from judge.cli.groups import DIRECTORY, json_option, names, print_json
 
 
 def _panel(run_dir: Path, judges: str, rule: Any, name: str, as_json: bool) -> None:

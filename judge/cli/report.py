@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judge.cli.groups import DIRECTORY, json_option, prices_option, print_json
-from judge.cli.sensitivity import names
+from judge.cli.groups import DIRECTORY, json_option, names, prices_option, print_json
 from judge.errors import SpecError
 
 if TYPE_CHECKING:

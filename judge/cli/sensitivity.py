@@ -8,23 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judge.cli.groups import DIRECTORY, json_option, print_json
-from judge.errors import SpecError
+from judge.cli.groups import DIRECTORY, json_option, names, print_json
 
 if TYPE_CHECKING:
     from judge.report.paper import Paper
-
-
-def names(option: str, text: str | None) -> tuple[str, ...]:
-    """The names in a list separated by commas, each once; empty where the option was not given.
-
-    Raises:
-        SpecError: it was given and names nothing.
-    """
-    found = tuple(dict.fromkeys(part.strip() for part in (text or "").split(",") if part.strip()))
-    if text is not None and not found:
-        raise SpecError(f"{option} names nothing; separate names by commas")
-    return found
 
 
 def _sensitivity(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -14,6 +13,7 @@ import pytest
 from judge.report.document import Wanted
 from judge.report.figures import draw_figures
 from judge.report.html import render, write_html
+from tests.chromium import headless_chromium
 from tests.conftest import Command
 from tests.report.conftest import document_of
 from tests.report.runs import demo_run, hostile_run
@@ -44,16 +44,10 @@ def sync_api() -> Any:
 
 
 @pytest.fixture(scope="module")
-def chromium(sync_api: Any, demo_page: Path, hostile_page: Path) -> Iterator[Any]:
+def chromium(demo_page: Path, hostile_page: Path) -> Iterator[Any]:
     """A browser; the reports are made before, since nothing else can use asyncio in this thread while it runs."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    with sync_api.sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=60_000)
-        except sync_api.Error as error:
-            pytest.skip(f"needs Chromium (apt-get install chromium): {str(error).splitlines()[0]}")
+    with headless_chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

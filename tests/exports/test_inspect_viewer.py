@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import time
@@ -16,6 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.chromium import headless_chromium
 from tests.conftest import Command
 from tests.exports.runs import demo
 from tests.exports.test_inspect_log import exported, inspect_python
@@ -69,17 +69,10 @@ def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
 @contextmanager
 def page() -> Iterator[Any]:
     """A page tall enough to show a whole list; skips without a browser."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install '.[test]'")
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    with sync_api.sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=60_000)
-        except sync_api.Error as error:
-            pytest.skip(f"needs Chromium (apt-get install chromium): {str(error).splitlines()[0]}")
+    with headless_chromium() as browser:
         found = browser.new_page(viewport={"width": 2400, "height": 1600})
         found.set_default_timeout(PATIENCE * 1000)
         yield found
-        browser.close()
 
 
 def cells(page: Any, column: str) -> list[str]:
