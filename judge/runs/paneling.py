@@ -96,11 +96,12 @@ def _votes(store: RunStore, judges: Sequence[str], rule: Rule) -> list[tuple[Uni
 
 def outdated_notes(store: RunStore, names: Iterable[str]) -> list[str]:
     """What must be said of those of these judges that are panels and `outdated`."""
-    return [
-        f"{name} was made before its judges said what they say now; make it again with medjudge panel"
-        for name in names
-        if outdated(store, name)
-    ]
+    return [outdated_note(name) for name in names if outdated(store, name)]
+
+
+def outdated_note(name: str) -> str:
+    """What must be said of a panel that is `outdated`."""
+    return f"{name} was made before its judges said what they say now; make it again with medjudge panel"
 
 
 def outdated(store: RunStore, name: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from judge.benchmark import Benchmark, SummarisedBenchmark
 from judge.runs.judged import judge_warnings
+from judge.runs.paneling import outdated_note
 from judge.sensitivity.labels import label_agreement, self_consistency
 from judge.sensitivity.material import Material, load
 from judge.sensitivity.people import corrected
@@ -96,8 +97,7 @@ def _notes(material: Material) -> list[str]:
     ))  # fmt: skip
     notes += [f"all models under test are of the family of {name}, so that it cannot be seen whether it prefers them"
               for name in only_own(material)]  # fmt: skip
-    notes += [f"{name} was made before its judges said what they say now; make it again with medjudge panel"
-              for one in material.candidates for name in one.outdated]  # fmt: skip
+    notes += [outdated_note(name) for one in material.candidates for name in one.outdated]
     warnings = (
         warning
         for one in material.candidates
